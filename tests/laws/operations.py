@@ -23,6 +23,7 @@ BITS = (*INTEGERS, "bool")
 FIELD = ("float16", *FLOATS, *COMPLEX)
 ARITHMETIC = (*COMPLEX, "float16", *NUMBERS)
 ORDERED = ("float16", *NUMBERS, "bool")
+COMPARED = (*COMPLEX, *NUMBERS)
 ANY = (*COMPLEX, *ORDERED)
 POSITIVE = numbers(low=0.3, high=3.0)
 X, Y = numbers(), numbers(low=-1.7, high=2.3)
@@ -135,8 +136,8 @@ OPERATIONS: dict[str, list[Program]] = {
     "mul": binary("mul", dtypes=ANY),
     "div": binary("div", (X, POSITIVE), ARITHMETIC),
     "rem": binary("rem", (numbers(low=-4, high=4), numbers(low=1.3, high=2.9))),
-    "max": binary("max"),
-    "min": binary("min"),
+    "max": binary("max", dtypes=COMPARED),
+    "min": binary("min", dtypes=COMPARED),
     "abs": [unary("abs", dtypes=ARITHMETIC)],
     "sign": [unary("sign", dtypes=ARITHMETIC)],
     "square": [unary("square", dtypes=ARITHMETIC)],
@@ -231,7 +232,7 @@ OPERATIONS: dict[str, list[Program]] = {
     ],
     "clamp": [
         Program("clamp", lambda x: lax.clamp(-0.9, x, 0.7), (X,)),
-        Program("clamp between arrays", lambda a, x: lax.clamp(lax.sub(a, 1), x, a), (Y, X)),
+        Program("clamp between arrays", lambda a, x: lax.clamp(lax.sub(a, 1), x, a), (Y, X), (*COMPLEX, *FLOATS)),
     ],
     # types
     "convert_element_type": [
@@ -309,13 +310,13 @@ OPERATIONS: dict[str, list[Program]] = {
         for name, function, dtypes in (
             ("sum", lax.cumsum, ARITHMETIC),
             ("prod", lax.cumprod, FIELD),
-            ("max", lax.cummax, NUMBERS),
-            ("min", lax.cummin, NUMBERS),
+            ("max", lax.cummax, COMPARED),
+            ("min", lax.cummin, COMPARED),
             ("logsumexp", lax.cumlogsumexp, FLOATS),
         )
     },
-    "reduce_max": [Program("reduce_max", lambda x: lax.reduce_max(x, (0, 2)), (CUBE,), NUMBERS)],
-    "reduce_min": [Program("reduce_min", lambda x: lax.reduce_min(x, 1), (CUBE,), NUMBERS)],
+    "reduce_max": [Program("reduce_max", lambda x: lax.reduce_max(x, (0, 2)), (CUBE,), COMPARED)],
+    "reduce_min": [Program("reduce_min", lambda x: lax.reduce_min(x, 1), (CUBE,), COMPARED)],
     "reduce_and": [Program("reduce_and", lambda x: lax.reduce_and(x, 1), (CUBE,), BITS)],
     "reduce_or": [Program("reduce_or", lambda x: lax.reduce_or(x, (0, 1)), (CUBE,), BITS)],
     "reduce": [
@@ -342,8 +343,8 @@ OPERATIONS: dict[str, list[Program]] = {
         sums("select_and_scatter_add", lambda s, x: follow(lax.select_and_scatter_add, s, x), (numbers((4, 5)),) * 2)
     ],
     "select_and_scatter": [sums("select_and_scatter", scattered_products, (MATRIX, numbers((2, 4))), FLOATS)],
-    "argmax": [Program("argmax", lambda x: lax.argmax(x, 1), (CUBE,), NUMBERS)],
-    "argmin": [Program("argmin", lambda x: lax.argmin(x, 0, np.int32), (CUBE,), NUMBERS)],
+    "argmax": [Program("argmax", lambda x: lax.argmax(x, 1), (CUBE,), COMPARED)],
+    "argmin": [Program("argmin", lambda x: lax.argmin(x, 0, np.int32), (CUBE,), COMPARED)],
     # contractions
     "dot_general": [
         sums("matrix product", dot((((1,), (0,)), ((), ()))), (MATRIX, numbers((4, 2))), ARITHMETIC),

@@ -66,9 +66,3 @@ def test_no_message_speaks_of_conversions_of_types():
     with pytest.raises(ConcretizationTypeError, match=r"^float\(\) was asked of a traced value") as caught:
         make_jaxpr(float)(1.0)
     assert "ShapedArray" not in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["argmax", "argmin"])
-def test_the_position_of_an_extreme_complex_number_is_refused_with_the_type_of_the_array(name):
-    with pytest.raises(TypeError, match=rf"^{name} of complex128\[2,3\] at {HERE}:\d+ "):
-        make_jaxpr(getattr(np, name))(np.ones((2, 3), complex))

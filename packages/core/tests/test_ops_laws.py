@@ -35,13 +35,13 @@ UNARY = {
     **dict.fromkeys(["population_count", "clz"], "iu"),
 }
 BINARY = {
-    **dict.fromkeys(["add", "mul", "eq", "ne", "pow"], ALL),
+    **dict.fromkeys(["add", "mul", "eq", "ne", "pow", "max", "min"], ALL),
     **dict.fromkeys(["sub", "div"], "iufc"),
     "rem": "iuf",
     "complex": REAL,
     **dict.fromkeys(["atan2", "nextafter", "zeta", "polygamma"], REAL),
     **dict.fromkeys(["igamma", "igammac", "igamma_grad_a", "random_gamma_grad"], REAL),
-    **dict.fromkeys(["max", "min", "lt", "le", "gt", "ge"], REAL),
+    **dict.fromkeys(["lt", "le", "gt", "ge"], REAL),
     **dict.fromkeys(["bitwise_and", "bitwise_or", "bitwise_xor"], "biu"),
     **dict.fromkeys(["shift_left", "shift_right_logical", "shift_right_arithmetic", "mulhi"], "iu"),
 }
@@ -51,7 +51,7 @@ STRUCTURED = {
     "integer_pow 0": (lambda x: lax.integer_pow(x, 0), "iufc"),
     "integer_pow -2": (lambda x: lax.integer_pow(x, -2), "fc"),
     "round to even": (lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN), REAL),
-    "clamp": (lambda x: lax.clamp(x, x, x), REAL),
+    "clamp": (lambda x: lax.clamp(x, x, x), ALL),
     "select_n": (lambda x: lax.select_n(lax.eq(x, x), x, x), ALL),
     "select of a scalar": (lambda x: lax.select(lax.ne(x, x), x, lax.zeros_like(x, shape=())), ALL),
     "guard": (lambda x: lax.guard_p.bind(lax.eq(x, x), x, x), ALL),
@@ -70,15 +70,15 @@ STRUCTURED = {
     "tile": (lambda x: lax.tile(x, (2, 3)), ALL),
     "full_like": (lambda x: lax.full_like(x, 1), ALL),
     "reduce_sum": (lambda x: lax.reduce_sum(x, 0), "iufc"),
-    "reduce_max": (lambda x: lax.reduce_max(x, (0, 1)), REAL),
-    "reduce_min": (lambda x: lax.reduce_min(x, -1), REAL),
+    "reduce_max": (lambda x: lax.reduce_max(x, (0, 1)), ALL),
+    "reduce_min": (lambda x: lax.reduce_min(x, -1), ALL),
     "reduce_and": (lambda x: lax.reduce_and(x), "biu"),
     "reduce_prod": (lambda x: lax.reduce_prod(x, 1), "iufc"),
     "reduce_xor": (lambda x: lax.reduce_xor(x, 0), "biu"),
     "reduce": (lambda x: lax.reduce(x, lax.zeros_like(x, shape=()), lambda a, b: b + a + a - a, (1,)), "iufc"),
     "reduce_precision": (lambda x: lax.reduce_precision(x, 4, 3), "f"),
     "reduce_window sum": (lambda x: lax.reduce_window(x, 0, lax.add, (2, 1), None, "SAME"), ALL),
-    "reduce_window max": (lambda x: lax.reduce_window(x, 0, lax.max, (1, 3), (1, 2), "SAME"), REAL),
+    "reduce_window max": (lambda x: lax.reduce_window(x, 0, lax.max, (1, 3), (1, 2), "SAME"), ALL),
     "reduce_window": (
         lambda x: lax.reduce_window(x, lax.zeros_like(x, shape=()), lambda a, b: b + a + a - a, (2, 2), None, "SAME"),
         "iufc",
@@ -87,8 +87,8 @@ STRUCTURED = {
     "select_and_scatter_add": (lambda x: lax.select_and_scatter_add(x, x, lax.le_p, (2, 2), None, "SAME"), "iuf"),
     "cumsum": (lambda x: lax.cumsum(x, 1), "iufc"),
     "cumprod": (lambda x: lax.cumprod(x, 0, reverse=True), "iufc"),
-    "cummax": (lambda x: lax.cummax(x, 1), REAL),
-    "cummin": (lambda x: lax.cummin(x, 0, reverse=True), REAL),
+    "cummax": (lambda x: lax.cummax(x, 1), ALL),
+    "cummin": (lambda x: lax.cummin(x, 0, reverse=True), ALL),
     "cumlogsumexp": (lambda x: lax.cumlogsumexp(x, 1), "f"),
     "reduce_or": (lambda x: lax.reduce_or(x, 1), "biu"),
     "dot_general": (lambda x: lax.dot_general(x, x, (((1,), (1,)), ((), ()))), ALL),
@@ -110,8 +110,8 @@ STRUCTURED = {
     "real fft": (lambda x: lax.fft(lax.stack([x, x], 2), "rfft", (2,)), "biuf"),
 }
 ARG = {
-    "argmax": (lambda x: lax.argmax(x, 0), REAL),
-    "argmin": (lambda x: lax.argmin(x, 1, np.int32), REAL),
+    "argmax": (lambda x: lax.argmax(x, 0), ALL),
+    "argmin": (lambda x: lax.argmin(x, 1, np.int32), ALL),
 }
 
 

@@ -98,16 +98,14 @@ def test_nan_wins_wherever_it_stands(name, position):
 
 @pytest.mark.parametrize("of", [lambda f, x: f(x), lambda f, x: make_jaxpr(f)(x)], ids=["evaluated", "staged"])
 @pytest.mark.parametrize(("name", "dtype"), [
-    ("reduce_sum", "bool"), ("reduce_max", "complex128"), ("reduce_min", "complex128"), ("reduce_and", "float64"),
-    ("reduce_or", "float64"), ("argmax", "complex128"), ("argmin", "complex128"),
+    ("reduce_sum", "bool"), ("reduce_and", "float64"), ("reduce_or", "float64"), ("reduce_xor", "complex128"),
 ])  # fmt: skip
 def test_dtypes_without_the_operation_are_refused_by_name(of, name, dtype):
     x = np.ones(2, dtype)
-    arguments = (0,) if name.startswith("arg") else ()
     with pytest.raises(
         TypeError, match=rf"{name} of {dtype}\[2\] at .*: not defined for {dtype}\. Convert the operand first\."
     ):
-        of(lambda x: getattr(lax, name)(x, *arguments), x)
+        of(getattr(lax, name), x)
 
 
 def test_the_primitive_holds_canonical_axes():

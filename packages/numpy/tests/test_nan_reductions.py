@@ -53,6 +53,21 @@ def test_reductions_of_complex_numbers_are_numpys(name, agree):
     agree(REDUCTIONS[name], FLOATS + 1j * np.nan_to_num(FLOATS, posinf=2, neginf=-2), ulps=16)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", ["nanmax", "nanmin"])
+def test_extremes_of_complex_numbers_are_numpys(name, agree):
+    x = np.array([[1 + 2j, 1 + 3j, complex(nan, 5), 1 - 3j], [complex(-inf, -5), nan, 2, 2 - 1j], [nan] * 4])
+    agree(lambda m, x: [REDUCTIONS[name](m, x[:2]), m.isnan(getattr(m, name)(x, 1))], x)
+    position = name.replace("nan", "nanarg")
+    agree(lambda m, x: [getattr(m, position)(x[:2], 1), getattr(m, position)(x)], x)
+
+
+def test_the_position_of_an_infinite_complex_number_is_not_that_of_nan():  # NumPy's is: it replaces NaN by -inf + 0j
+    with entered():
+        assert cnp.nanargmax(np.array([nan, complex(-inf, -5), nan])) == 1
+        assert cnp.nanargmin(np.array([nan, complex(inf, 5), nan])) == 1
+
+
 def test_positions_where_all_are_nan_are_zero_and_no_error():
     with entered(), warnings.catch_warnings():
         warnings.simplefilter("error")

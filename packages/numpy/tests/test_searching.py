@@ -26,6 +26,15 @@ def test_places_and_bins_are_numpys_for_every_dtype(dtype, agree, numbers):
     agree(lambda m, a, v: m.searchsorted(a[::-1], v, sorter=np.arange(9)[::-1]), a, v)
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_places_of_complex_numbers_are_numpys_at_infinities_and_nan(dtype, side, agree):
+    parts = [-np.inf, -1.0, 0.0, 2.0, np.inf, np.nan]
+    values = np.array([complex(real, imag) for real in parts for imag in parts], dtype)
+    for a in (np.sort(values[::2]), np.sort(values[:5]), np.sort(values[1::3])):
+        agree(lambda m, a, v: [m.searchsorted(a, v, side), m.searchsorted(a, 1.0, side)], a, values)
+
+
 @pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
 def test_interpolations_are_numpys(dtype, agree):
     x = np.array([-1, 0, 1, 2, 3, 5, 6, 7], dtype) / (1 if dtype == "int64" else 2)
@@ -79,6 +88,10 @@ def test_wrong_arguments_are_refused():
             cnp.searchsorted(x[None], x)
         with pytest.raises(TypeError, match=r"interp.*the points are float64\[3\] and float64\[2\]"):
             cnp.interp(1.0, x, x[:2])
+        with pytest.raises(TypeError, match=r"interp.*complex numbers complex128\[3\] fill no intervals. Use real"):
+            cnp.interp(x * 1j, x, x)
+        with pytest.raises(TypeError, match=r"digitize.*complex numbers complex128\[3\] fill no intervals. Use real"):
+            cnp.digitize(x, x * 1j)
         with pytest.raises(ValueError, match=r"interp.*the period is 0. Give another number"):
             cnp.interp(1.0, x, x, period=0)
         with pytest.raises(ValueError, match=r"bincount.*-1 is negative. Give integers from 0 on"):

@@ -86,5 +86,17 @@ def test_select_n_with_one_case_takes_its_shape_from_either(check_compiled):
 def test_clamp_propagates_nan_and_prefers_the_upper_bound(regime, dtypes_of, check_compiled):
     rng = np.random.default_rng(5)
     shapes = [((), (2, 3), ()), ((2, 3), (2, 3), (2, 3)), ((4,), (), ()), ((), (), ()), ((), (0,), ()), ((60,),) * 3]
-    cases = [tuple(draw(rng, dtype, s) for s in three) for dtype in dtypes_of("biuf") for three in shapes]
+    cases = [tuple(draw(rng, dtype, s) for s in three) for dtype in dtypes_of("biufc") for three in shapes]
     check_compiled(lax.clamp, cases)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_extremes_of_complex_numbers_are_numpys_at_infinities_and_nan(dtype, check_compiled):
+    parts = [-np.inf, -1.0, 0.0, 2.0, np.inf, np.nan]
+    z = np.array([complex(real, imag) for real in parts for imag in parts], dtype)
+    x, y = (each.ravel() for each in np.meshgrid(z, z))
+    check_compiled(lambda x, y: [lax.max(x, y), lax.min(x, y), lax.clamp(y[::-1], x, y)], [(x, y)])
+    rows = x.reshape(-1, 4)
+    check_compiled(
+        lambda x: [f(x, 1) for f in (lax.reduce_max, lax.argmin, lax.argmax, lax.cummin)], [(rows,), (z[None],)]
+    )

@@ -59,8 +59,8 @@ BINARY = {
     "mul": ("biufc", 0, 2),
     "div": ("iufc", 1, 4),  # XLA multiplies by the reciprocal of a divisor of rank 0
     "rem": ("iuf", 0, 0),
-    "max": ("biuf", 0, 0),
-    "min": ("biuf", 0, 0),
+    "max": ("biufc", 0, 0),
+    "min": ("biufc", 0, 0),
     "pow": ("fc", 4, 128),
     "atan2": ("f", 4, 0),
     "nextafter": ("f", 0, 0),

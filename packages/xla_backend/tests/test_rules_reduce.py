@@ -21,7 +21,7 @@ SHAPES_AND_AXES = [
     ((1, 3), (0,)),
     ((7, 40), (1,)),
 ]
-KINDS = {"reduce_max": "biuf", "reduce_min": "biuf", "reduce_and": "biu", "reduce_or": "biu"}
+KINDS = {"reduce_max": "biufc", "reduce_min": "biufc", "reduce_and": "biu", "reduce_or": "biu"}
 
 
 def draw(rng, dtype, shape):
@@ -31,7 +31,9 @@ def draw(rng, dtype, shape):
         info = np.iinfo(dtype)
         return rng.choice(np.array([info.min, info.max, 0, 1, 7, 8], dtype), shape)
     x = rng.choice(np.array([0, 1] if kind == "b" else [-np.inf, -2, 0.5, 1, 3], dtype), shape)
-    if kind == "f" and x.ndim == 2 and x.shape[1] > 5:
+    if kind == "c":
+        x.imag = rng.choice([-np.inf, -2, 0.5], shape)
+    if kind in "fc" and x.ndim == 2 and x.shape[1] > 5:
         x[1, [3, 5]] = np.nan
     return x
 
@@ -73,7 +75,7 @@ def test_positions_are_those_of_the_first_extreme_element_or_nan(name, regime, d
     rng = np.random.default_rng(2)
     for axis in (0, 1):
         shapes = [(1, 1), (2, 3), (3, 5), (7, 40)] + ([(3, 0)] if axis == 0 else [(0, 3)])
-        cases = [(draw(rng, dtype, shape),) for dtype in dtypes_of("biuf") for shape in shapes]
+        cases = [(draw(rng, dtype, shape),) for dtype in dtypes_of("biufc") for shape in shapes]
         check_compiled(lambda x, axis=axis: getattr(lax, name)(x, axis), cases)
 
 

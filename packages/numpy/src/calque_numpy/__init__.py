@@ -30,19 +30,20 @@ if _TYPE_CHECKING:
     from calque_core.extend.numpy_functions import (
         absolute, absolute as abs, all, any, arctan2, arctan2 as atan2, argmax, argmin, astype, at, bitwise_count, clip,
         conjugate, conjugate as conj, copy, deg2rad, deg2rad as radians, divmod, dot, fabs, float_power, floor_divide,
-        fmax, fmin, fmod, heaviside, hypot, imag, isfinite, isinf, isnan, left_shift, left_shift as bitwise_left_shift,
-        log10, log2, logaddexp, logical_and, logical_not, logical_or, logical_xor, matmul, max, max as amax, mean, min,
-        min as amin, ndim, nextafter, positive, power, power as pow, prod, rad2deg, rad2deg as degrees, ravel, real,
-        reciprocal, remainder, remainder as mod, reshape, right_shift, right_shift as bitwise_right_shift, rint, round,
-        round as around, shape, sign, size, square, squeeze, std, sum, swapaxes, transpose, transpose as permute_dims,
-        true_divide, true_divide as divide, trunc, var,
+        fmax, fmin, fmod, greater, greater_equal, heaviside, hypot, imag, isfinite, isinf, isnan, left_shift,
+        left_shift as bitwise_left_shift, less, less_equal, log10, log2, logaddexp, logical_and, logical_not,
+        logical_or, logical_xor, matmul, max, max as amax, mean, min, min as amin, ndim, nextafter, positive, power,
+        power as pow, prod, rad2deg, rad2deg as degrees, ravel, real, reciprocal, remainder, remainder as mod, reshape,
+        right_shift, right_shift as bitwise_right_shift, rint, round, round as around, shape, sign, size, square,
+        squeeze, std, sum, swapaxes, transpose, transpose as permute_dims, true_divide, true_divide as divide, trunc,
+        var,
     )
     from calque_core.lax import (
         acos, acosh, acosh as arccosh, acos as arccos, add, asin, asinh, asinh as arcsinh, asin as arcsin, atan, atanh,
         atanh as arctanh, atan as arctan, bitwise_and, bitwise_not, bitwise_not as bitwise_invert,
         bitwise_not as invert, bitwise_or, bitwise_xor, cbrt, ceil, cos, cosh, eq as equal, exp, exp2, expm1, floor,
-        ge as greater_equal, gt as greater, le as less_equal, log, log1p, lt as less, max as maximum, min as minimum,
-        mul as multiply, neg as negative, ne as not_equal, sin, sinh, sqrt, sub as subtract, tan, tanh,
+        log, log1p, max as maximum, min as minimum, mul as multiply, neg as negative, ne as not_equal, sin, sinh, sqrt,
+        sub as subtract, tan, tanh,
     )
     from calque_numpy.array_api import __array_api_version__, __array_namespace_info__
     from calque_numpy.array_types import ndarray
@@ -115,19 +116,20 @@ _LATE = {
     "calque_core.extend.numpy_functions": (
         "absolute, absolute as abs, all, any, arctan2, arctan2 as atan2, argmax, argmin, astype, at, bitwise_count, "
         "clip, conjugate, conjugate as conj, copy, deg2rad, deg2rad as radians, divmod, dot, fabs, float_power, "
-        "floor_divide, fmax, fmin, fmod, heaviside, hypot, imag, isfinite, isinf, isnan, left_shift, "
-        "left_shift as bitwise_left_shift, log10, log2, logaddexp, logical_and, logical_not, logical_or, logical_xor, "
-        "matmul, max, max as amax, mean, min, min as amin, ndim, nextafter, positive, power, power as pow, prod, "
-        "rad2deg, rad2deg as degrees, ravel, real, reciprocal, remainder, remainder as mod, reshape, right_shift, "
-        "right_shift as bitwise_right_shift, rint, round, round as around, shape, sign, size, square, squeeze, std, "
-        "sum, swapaxes, transpose, transpose as permute_dims, true_divide, true_divide as divide, trunc, var"
+        "floor_divide, fmax, fmin, fmod, greater, greater_equal, heaviside, hypot, imag, isfinite, isinf, isnan, "
+        "left_shift, left_shift as bitwise_left_shift, less, less_equal, log10, log2, logaddexp, logical_and, "
+        "logical_not, logical_or, logical_xor, matmul, max, max as amax, mean, min, min as amin, ndim, nextafter, "
+        "positive, power, power as pow, prod, rad2deg, rad2deg as degrees, ravel, real, reciprocal, remainder, "
+        "remainder as mod, reshape, right_shift, right_shift as bitwise_right_shift, rint, round, round as around, "
+        "shape, sign, size, square, squeeze, std, sum, swapaxes, transpose, transpose as permute_dims, true_divide, "
+        "true_divide as divide, trunc, var"
     ),
     "calque_core.lax": (
         "acos, acosh, acosh as arccosh, acos as arccos, add, asin, asinh, asinh as arcsinh, asin as arcsin, atan, "
         "atanh, atanh as arctanh, atan as arctan, bitwise_and, bitwise_not, bitwise_not as bitwise_invert, "
         "bitwise_not as invert, bitwise_or, bitwise_xor, cbrt, ceil, cos, cosh, eq as equal, exp, exp2, expm1, floor, "
-        "ge as greater_equal, gt as greater, le as less_equal, log, log1p, lt as less, max as maximum, min as minimum, "
-        "mul as multiply, neg as negative, ne as not_equal, sin, sinh, sqrt, sub as subtract, tan, tanh"
+        "log, log1p, max as maximum, min as minimum, mul as multiply, neg as negative, ne as not_equal, sin, sinh, "
+        "sqrt, sub as subtract, tan, tanh"
     ),
     "calque_numpy.array_api": "__array_api_version__, __array_namespace_info__",
     "calque_numpy.array_types": "ndarray",

@@ -251,7 +251,7 @@ def nanargmax(a: Value, axis: int | None = None, out: None = None, *, keepdims: 
     np.int64(2)
     """
     refuse("nanargmax", out=out)
-    return _position(reductions.argmax, a, -np.inf, axis, keepdims)
+    return _position(reductions.argmax, a, lowest, axis, keepdims)
 
 
 @implements(np.nanargmin)
@@ -266,13 +266,14 @@ def nanargmin(a: Value, axis: int | None = None, out: None = None, *, keepdims: 
     np.int64(0)
     """
     refuse("nanargmin", out=out)
-    return _position(reductions.argmin, a, np.inf, axis, keepdims)
+    return _position(reductions.argmin, a, highest, axis, keepdims)
 
 
-def _position(find: Any, a: Value, worst: float, axis: int | None, keepdims: bool) -> Value:
+def _position(find: Any, a: Value, neutral: Any, axis: int | None, keepdims: bool) -> Value:
     """Return the position of the extreme: an infinity in the array stands before the NaN that were replaced by it."""
     if typeof(a).kind in "biu":
         return find(a, axis, keepdims=keepdims)
+    worst = neutral(typeof(a).dtype)
     position = find(lax.select(isnan(a), worst, a), axis, keepdims=keepdims)
     is_worst = reductions.all(lax.bitwise_or(isnan(a), lax.eq(a, worst)), axis, keepdims=keepdims)
     return lax.select(is_worst, reductions.argmin(isnan(a), axis, keepdims=keepdims), position)

@@ -82,12 +82,10 @@ _DISCRETE = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest"
 def _rows(name: str, a: Value, axis: Axes) -> tuple[Value, tuple[int, ...]]:
     """Return the array with the reduced axes joined in front, and these axes.
 
-    Raises: TypeError for complex numbers; ValueError for no elements.
+    Raises: ValueError for no elements.
     """
     a = asarray(a)
     aval = typeof(a)
-    if aval.kind == "c":
-        raise TypeError(f"{name} of {aval}{place()}: complex numbers have no order. Use numpy.real or numpy.abs.")
     axes = reduced_axes(name, axis, aval.ndim)
     kept = [d for d in range(aval.ndim) if d not in axes]
     count = math.prod(aval.shape[d] for d in axes)
@@ -115,8 +113,8 @@ def median(
 ) -> Value:
     """Return the middle element over `axis`, or the mean of the two in the middle; NaN if an element is NaN.
 
-    Dtype: kept for floats, float64 for integers.
-    Raises: ValueError for an axis out of range, or for no elements; TypeError for complex numbers and `out`.
+    Dtype: kept for floats, float64 for integers.  Complex numbers are sorted by the real part first.
+    Raises: ValueError for an axis out of range, or for no elements; TypeError for `out`.
 
     >>> import numpy as np
     >>> from calque_numpy import median
@@ -198,7 +196,7 @@ def quantile(  # noqa: PLR0913  (NumPy's signature)
     Shapes: q [*k], a reduced to [*s] -> [*k, *s].  Dtype: kept for floats, float64 for integers, unless the method
     chooses an element.
     Raises: ValueError for an unknown method, for a known q outside of [0, 1], for an axis out of range, or for no
-    elements; TypeError for complex numbers, `out` and `weights`.
+    elements; TypeError for `out` and `weights`, and for complex numbers: no line joins neighbours in their order.
 
     >>> import numpy as np
     >>> from calque_numpy import quantile
@@ -280,6 +278,8 @@ def _quantile(name: str, a: Value, q: Value, axis: Axes, options: tuple[None, st
     if method not in METHODS:
         raise ValueError(f"{name}{place()}: the method is {method!r}. Use one of {', '.join(METHODS)}.")
     rows, axes = _rows(name, a, axis)
+    if typeof(rows).kind == "c":
+        raise TypeError(f"{name} of {typeof(a)}{place()}: there are only real quantiles. Use numpy.real or numpy.abs.")
     skips_nan = name.startswith("nan") and typeof(rows).kind == "f"
     dtype, q = result_type(_float_dtype(rows), q), _probabilities(name, q)
     ordered = lax.sort(rows if method in _DISCRETE else as_dtype(rows, dtype), 0)

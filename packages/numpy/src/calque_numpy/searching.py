@@ -7,6 +7,7 @@ Read next: `sorting.py`.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None) -
 
     With side "left" it is the first such position, with "right" the last.  `sorter` sorts `a`.
     Shapes: a [n], v [*s] -> [*s].
-    Raises: ShapeError unless `a` is a vector; ValueError for another side; TypeError for complex numbers.
+    Raises: ShapeError unless `a` is a vector; ValueError for another side.
 
     >>> import numpy as np
     >>> from calque_numpy import searchsorted
@@ -37,9 +38,6 @@ def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None) -
         raise ShapeError(f"searchsorted{place()}: the sorted array is {typeof(a)}. Give a vector.")
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted{place()}: the side is {side!r}. Use 'left' or 'right'.")
-    for x in (a, v):
-        if typeof(x).kind == "c":
-            raise TypeError(f"searchsorted{place()}: {typeof(x)} has no order. Use real numbers.")
     a = a if sorter is None else at(a)[asarray(sorter)].get()
     check_dtypes("searchsorted", (typeof(a), typeof(v)))
     dtype, n = result_type(a, v), typeof(a).shape[0]
@@ -63,10 +61,34 @@ def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None) -
 
 
 def _precedes(x: Value, y: Value) -> Value:
-    """Return whether x comes before y where NaN is the largest."""
+    """Return whether x comes before y where NaN is the largest.
+
+    Of complex numbers, NaN in the real part comes after NaN in the imaginary part, and equal ones are compared by the
+    other part.
+    """
+    if typeof(x).kind == "c":
+        (x_real, y_real), (x_imag, y_imag) = (map(part, (x, y)) for part in (lax.real, lax.imag))
+        keys = (isnan(x_real), isnan(y_real)), (isnan(x_imag), isnan(y_imag)), (x_real, y_real)
+        return reduce(_by_key, reversed(keys), lax.lt(x_imag, y_imag))
     if typeof(x).kind != "f":
         return lax.lt(x, y)
     return lax.bitwise_or(lax.lt(x, y), lax.bitwise_and(isnan(y), lax.bitwise_not(isnan(x))))
+
+
+def _by_key(otherwise: Value, keys: tuple[Value, Value]) -> Value:
+    """Return whether the first key is less, or `otherwise` where neither is."""
+    less, greater = lax.lt(*keys), lax.gt(*keys)
+    return lax.bitwise_or(less, lax.bitwise_and(lax.bitwise_not(greater), otherwise))
+
+
+def _refuse_complex(name: str, *args: Value) -> None:
+    """Refuse complex numbers as places on a line.
+
+    Raises: TypeError for complex numbers.
+    """
+    for x in args:
+        if typeof(x).kind == "c":
+            raise TypeError(f"{name}{place()}: complex numbers {typeof(x)} fill no intervals. Use real numbers.")
 
 
 @implements(np.digitize)
@@ -75,7 +97,7 @@ def digitize(x: Value, bins: Value, right: bool = False) -> Value:
 
     With `right`, a bin contains its right edge, otherwise its left one.
     Shapes: x [*s], bins [n] -> [*s].
-    Raises: as `searchsorted`.
+    Raises: as `searchsorted`; TypeError for complex numbers: they fill no intervals.
 
     >>> import numpy as np
     >>> from calque_numpy import digitize
@@ -83,6 +105,7 @@ def digitize(x: Value, bins: Value, right: bool = False) -> Value:
     array([1, 3])
     """
     x, bins = asarray(x), asarray(bins)
+    _refuse_complex("digitize", x, bins)
     n = typeof(bins).shape[0] if typeof(bins).ndim == 1 else 0
     side = "left" if right else "right"
     up = searchsorted(bins, x, side)
@@ -98,7 +121,8 @@ def interp(x: Value, xp: Value, fp: Value, left: Value = None, right: Value = No
 
     Outside it is `left` and `right`, by default the values at the ends; with `period`, xp is taken modulo it.
     Shapes: x [*s], xp [n], fp [n] -> [*s].  Dtype: float64, or complex128 for complex fp.
-    Raises: ShapeError unless xp and fp are vectors of one size; ValueError if they are empty, or for a period of 0.
+    Raises: ShapeError unless xp and fp are vectors of one size; ValueError if they are empty, or for a period of 0;
+    TypeError for complex x and xp.
 
     >>> import numpy as np
     >>> from calque_numpy import interp
@@ -106,6 +130,7 @@ def interp(x: Value, xp: Value, fp: Value, left: Value = None, right: Value = No
     array([15., 20.])
     """
     x, xp, fp = (as_double(asarray(each)) for each in (x, xp, fp))
+    _refuse_complex("interp", x, xp)
     if typeof(xp).ndim != 1 or typeof(fp).shape != typeof(xp).shape:
         raise ShapeError(f"interp{place()}: the points are {typeof(xp)} and {typeof(fp)}. Give vectors of one size.")
     if not typeof(xp).shape[0]:

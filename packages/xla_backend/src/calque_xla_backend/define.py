@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Primitive, ShapedArray
@@ -59,6 +60,35 @@ def retyped(primitive: Primitive, build: Builder) -> None:
 def compare(direction: str, x: IrValue, y: IrValue) -> IrValue:
     """Return the comparison of `x` with `y`: "EQ", "NE", "LT", "LE", "GT" or "GE"; NaN is only ever "NE"."""
     return hlo.compare(x, y, hlo.ComparisonDirectionAttr.get(direction))
+
+
+def compare_by_order(direction: str, x: IrValue, y: IrValue) -> IrValue:
+    """Return the comparison "LT", "LE", "GT" or "GE"; of complex numbers, by the real part first, as NumPy's."""
+    if not is_complex(x):
+        return compare(direction, x, y)
+    real_parts, x_imag, y_imag = (hlo.real(x), hlo.real(y)), hlo.imag(x), hlo.imag(y)
+    is_comparable = hlo.and_(compare("EQ", x_imag, x_imag), compare("EQ", y_imag, y_imag))
+    is_decided = hlo.and_(compare(direction[0] + "T", *real_parts), is_comparable)
+    return hlo.or_(is_decided, hlo.and_(compare("EQ", *real_parts), compare(direction, x_imag, y_imag)))
+
+
+def maximum(x: IrValue, y: IrValue) -> IrValue:
+    """Return the larger of two numbers, or the first that is NaN; StableHLO's is not compiled for complex numbers."""
+    return _first_in_order("GE", x, y) if is_complex(x) else hlo.maximum(x, y)
+
+
+def minimum(x: IrValue, y: IrValue) -> IrValue:
+    """Return the smaller of two numbers, or the first that is NaN."""
+    return _first_in_order("LE", x, y) if is_complex(x) else hlo.minimum(x, y)
+
+
+def _first_in_order(direction: str, x: IrValue, y: IrValue) -> IrValue:
+    return hlo.select(hlo.or_(compare("NE", x, x), compare_by_order(direction, x, y)), x, y)
+
+
+def is_complex(x: IrValue) -> bool:
+    """Tell whether `x` holds complex numbers."""
+    return isinstance(x.type.element_type, ir.ComplexType)
 
 
 def with_sign_of(size: IrValue, x: IrValue, aval: ShapedArray) -> IrValue:

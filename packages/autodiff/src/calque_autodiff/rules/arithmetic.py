@@ -16,6 +16,7 @@ from calque_autodiff.define import check_known, defjvp, deflinear, deftranspose,
 from calque_autodiff.signs import defsigns
 from calque_core import Tracer, UndefinedPrimal, add_tangents, typeof
 from calque_core.extend import NUMPY_AVALS, share, spread, zero_tangent
+from calque_core.extend.numpy_functions import greater, greater_equal, less, less_equal
 from calque_core.lax import (
     abs_p,
     add_any_p,
@@ -25,11 +26,7 @@ from calque_core.lax import (
     div,
     div_p,
     eq,
-    ge,
-    gt,
     imag,
-    le,
-    lt,
     max_p,
     min_p,
     mul,
@@ -145,13 +142,13 @@ defjvp(
 
 defjvp(
     max_p,
-    lambda x_dot, out, x, y: mul(x_dot, share(ge(x, y), gt(x, y), out)),
-    lambda y_dot, out, x, y: mul(y_dot, share(le(x, y), lt(x, y), out)),
+    lambda x_dot, out, x, y: mul(x_dot, share(greater_equal(x, y), greater(x, y), out)),
+    lambda y_dot, out, x, y: mul(y_dot, share(less_equal(x, y), less(x, y), out)),
 )
 defjvp(
     min_p,
-    lambda x_dot, out, x, y: mul(x_dot, share(le(x, y), lt(x, y), out)),
-    lambda y_dot, out, x, y: mul(y_dot, share(ge(x, y), gt(x, y), out)),
+    lambda x_dot, out, x, y: mul(x_dot, share(less_equal(x, y), less(x, y), out)),
+    lambda y_dot, out, x, y: mul(y_dot, share(greater_equal(x, y), greater(x, y), out)),
 )
 not_linear(rem_p, max_p, min_p)
 

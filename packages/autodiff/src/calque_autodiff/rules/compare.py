@@ -12,6 +12,7 @@ from calque_autodiff.define import check_known, defjvp, defjvp_all, deftranspose
 from calque_autodiff.rules.arithmetic import summed_to
 from calque_core import Zero, typeof
 from calque_core.extend import spread
+from calque_core.extend.numpy_functions import greater, less
 from calque_core.lax import (
     and_p,
     bitwise_and,
@@ -19,11 +20,9 @@ from calque_core.lax import (
     clz_p,
     eq_p,
     ge_p,
-    gt,
     gt_p,
     guard_p,
     le_p,
-    lt,
     lt_p,
     max,
     ne_p,
@@ -84,8 +83,8 @@ deftranspose(select_n_p, select_n_transpose)
 deftranspose(guard_p, select_n_transpose)  # its derivative is that of the choice, its decomposition
 defjvp(
     clamp_p,
-    lambda low_dot, out, low, x, high: kept_where(bitwise_and(lt(x, low), lt(low, high)), low_dot, out),
-    lambda x_dot, out, low, x, high: kept_where(bitwise_and(lt(low, x), lt(x, high)), x_dot, out),
-    lambda high_dot, out, low, x, high: kept_where(gt(max(x, low), high), high_dot, out),
+    lambda low_dot, out, low, x, high: kept_where(bitwise_and(less(x, low), less(low, high)), low_dot, out),
+    lambda x_dot, out, low, x, high: kept_where(bitwise_and(less(low, x), less(x, high)), x_dot, out),
+    lambda high_dot, out, low, x, high: kept_where(greater(max(x, low), high), high_dot, out),
 )
 not_linear(clamp_p)

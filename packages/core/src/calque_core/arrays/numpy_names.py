@@ -15,9 +15,9 @@ UFUNCS = {
         "add, sub as subtract, mul as multiply, neg as negative, sqrt, cbrt, floor, ceil, exp, exp2, expm1, log, "
         "log1p, sin, cos, tan, asin as arcsin, acos as arccos, atan as arctan, sinh, cosh, tanh, asinh as arcsinh, "
         "acosh as arccosh, atanh as arctanh, max as maximum, min as minimum, eq as equal, ne as not_equal, "
-        "lt as less, le as less_equal, gt as greater, ge as greater_equal, bitwise_and, bitwise_or, bitwise_xor, "
-        "bitwise_not as invert"
+        "bitwise_and, bitwise_or, bitwise_xor, bitwise_not as invert"
     ),
+    "calque_core.ops.ordering": "less, less_equal, greater, greater_equal",
     "calque_core.arrays.numpy_arithmetic": (
         "positive, absolute, fabs, sign, true_divide as divide, floor_divide, remainder, fmod, divmod, power, "
         "float_power, square, reciprocal, left_shift, right_shift"

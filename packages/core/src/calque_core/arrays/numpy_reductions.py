@@ -20,7 +20,6 @@ from calque_core.arrays.numpy_ufuncs import truth
 from calque_core.frames.source import where as place
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
 from calque_core.ops.broadcast import broadcast_to
-from calque_core.ops.declare import ORDERED, undefined_message
 from calque_core.types.array_methods import array_operation
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import canonicalize_dtype, kind_of, scalar_dtype
@@ -202,8 +201,6 @@ def min(
 
 def _arg_extreme(name: str, a: Value, axis: int | None, keepdims: bool) -> Value:
     aval = typeof(a)
-    if aval.kind not in ORDERED:
-        raise TypeError(undefined_message(name, aval))
     index_dtype = canonicalize_dtype(np.intp)
     flat = lax.reshape(a, (aval.size,)) if axis is None and aval.ndim != 1 else a
     position = 0 if axis is None else canonical_axis(name, axis, aval.ndim)

@@ -54,9 +54,11 @@ from calque_core.lax import (
     sub_p,
     xor_p,
 )
-from calque_core.ops.declare import BITS, have_order, insist
+from calque_core.ops.declare import BITS, insist, undefined_message
 from calque_core.ops.operands import numbers, promoted_pair, result_type
+from calque_core.ops.ordering import greater, greater_equal, less, less_equal
 from calque_core.ops.weakness import is_weak_bool, number, weak
+from calque_core.primitives.primitive import Primitive
 from calque_core.types.array_methods import array_method, array_operation
 from calque_core.types.avals import _aval_functions as operand_types
 from calque_core.types.avals import is_array_like, typeof
@@ -274,32 +276,42 @@ def __ne__(self: Value, other: Value) -> Value:
     return fallback(lax.ne, self, other, other)
 
 
+def _comparison(primitive: Primitive, function: Callable[[Value, Value], Value], x: Value, y: Value) -> Value:
+    """Return a comparison by order: complex numbers have NumPy's order, but Python's complex numbers have none."""
+    aval = typeof(x)
+    if aval.kind != "c":
+        return primitive.bind(x, y)
+    if aval.weak_type and typeof(y).weak_type:
+        raise TypeError(undefined_message(primitive.name, aval))
+    return function(x, y)
+
+
 @array_operation
 def __lt__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
-        return lt_p.bind(*have_order("lt", *promoted_pair("lt", self, other)))
-    return fallback(lax.lt, self, other, other)
+        return _comparison(lt_p, less, *promoted_pair("lt", self, other))
+    return fallback(less, self, other, other)
 
 
 @array_operation
 def __le__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
-        return le_p.bind(*have_order("le", *promoted_pair("le", self, other)))
-    return fallback(lax.le, self, other, other)
+        return _comparison(le_p, less_equal, *promoted_pair("le", self, other))
+    return fallback(less_equal, self, other, other)
 
 
 @array_operation
 def __gt__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
-        return gt_p.bind(*have_order("gt", *promoted_pair("gt", self, other)))
-    return fallback(lax.gt, self, other, other)
+        return _comparison(gt_p, greater, *promoted_pair("gt", self, other))
+    return fallback(greater, self, other, other)
 
 
 @array_operation
 def __ge__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
-        return ge_p.bind(*have_order("ge", *promoted_pair("ge", self, other)))
-    return fallback(lax.ge, self, other, other)
+        return _comparison(ge_p, greater_equal, *promoted_pair("ge", self, other))
+    return fallback(greater_equal, self, other, other)
 
 
 @array_method

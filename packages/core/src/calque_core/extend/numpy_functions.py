@@ -37,6 +37,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.create import dtype_argument
     from calque_core.ops.declare import as_result
     from calque_core.ops.operands import binary, check_dtypes, floating, promoted_dtype
+    from calque_core.ops.ordering import greater, greater_equal, less, less_equal
     from calque_core.types.promotion import can_cast
 # isort: on
 # fmt: on
@@ -69,6 +70,7 @@ _LATE = {
     "calque_core.ops.create": "dtype_argument",
     "calque_core.ops.declare": "as_result",
     "calque_core.ops.operands": "binary, check_dtypes, floating, promoted_dtype",
+    "calque_core.ops.ordering": "greater, greater_equal, less, less_equal",
     "calque_core.types.promotion": "can_cast",
 }
 
@@ -88,7 +90,7 @@ __all__ = [
     # Elementwise functions
     "conjugate", "deg2rad", "arctan2", "fmax", "fmin", "heaviside", "hypot", "isfinite", "isinf", "isnan", "log10",
     "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "nextafter", "rad2deg", "rint",
-    "trunc", "truth", "bitwise_count",
+    "trunc", "truth", "bitwise_count", "greater", "greater_equal", "less", "less_equal",
     # Broadcasting
     "broadcast_to",
     # Arguments of such a function

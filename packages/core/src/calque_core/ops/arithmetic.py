@@ -19,13 +19,11 @@ from calque_core.ops.convert import convert_element_type
 from calque_core.ops.declare import (
     ANY,
     NUMBER,
-    ORDERED,
     REAL,
     SIGNED,
     as_result,
     declare,
     insist,
-    ordered_operands,
     undefined_message,
 )
 from calque_core.ops.formulas import keeping_dtype
@@ -46,8 +44,8 @@ sub_p = declare("sub", NUMBER, scalars.binary(operator.sub, np.subtract), weak_k
 mul_p = declare("mul", ANY, scalars.binary(operator.mul, np.multiply), weak_kinds="ifc", linearity="bilinear")
 div_p = declare("div", NUMBER, scalars.divide, weak_kinds="fc")
 rem_p = declare("rem", REAL, formulas.remainder)
-max_p = declare("max", ORDERED, keeping_dtype(np.maximum))
-min_p = declare("min", ORDERED, keeping_dtype(np.minimum))
+max_p = declare("max", ANY, keeping_dtype(np.maximum))
+min_p = declare("min", ANY, keeping_dtype(np.minimum))
 
 
 def neg(x: Value) -> Value:
@@ -159,31 +157,31 @@ def rem(x: Value, y: Value) -> Value:
 
 
 def max(x: Value, y: Value) -> Value:
-    """Return the larger of x and y, elementwise.
+    """Return the larger of x and y, elementwise; complex numbers are compared by the real part first.
 
     Shapes: broadcast.  Dtype: promoted; NaN wins.
-    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+    Raises: ShapeError if the shapes do not broadcast.
 
     >>> import numpy as np
     >>> from calque_core.lax import max
     >>> max(np.array([1.0, np.nan]), 2.0)
     array([ 2., nan])
     """
-    return max_p.bind(*ordered_operands("max", x, y))
+    return max_p.bind(*binary("max", x, y))
 
 
 def min(x: Value, y: Value) -> Value:
-    """Return the smaller of x and y, elementwise.
+    """Return the smaller of x and y, elementwise; complex numbers are compared by the real part first.
 
     Shapes: broadcast.  Dtype: promoted; NaN wins.
-    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+    Raises: ShapeError if the shapes do not broadcast.
 
     >>> import numpy as np
     >>> from calque_core.lax import min
     >>> min(np.array([1.0, np.nan]), 2.0)
     array([ 1., nan])
     """
-    return min_p.bind(*ordered_operands("min", x, y))
+    return min_p.bind(*binary("min", x, y))
 
 
 # Size and sign

@@ -18,7 +18,7 @@ from calque_core.ops.arithmetic import add, max, min, mul
 from calque_core.ops.axes import canonical_axis
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import full
-from calque_core.ops.declare import FLOAT, NUMBER, ORDERED, undefined_message
+from calque_core.ops.declare import ANY, FLOAT, NUMBER, undefined_message
 from calque_core.ops.exponential import log_add_exp
 from calque_core.ops.mapping import associative_scan
 from calque_core.ops.reduce import reduce_prod_p
@@ -58,8 +58,8 @@ def _declare(name: str, kinds: str, combine: Combine, ufunc: np.ufunc, linearity
 
 cumsum_p = _declare("cumsum", NUMBER, add, np.add, linearity="linear")
 cumprod_p = _declare("cumprod", NUMBER, mul, np.multiply)
-cummax_p = _declare("cummax", ORDERED, max, np.maximum)
-cummin_p = _declare("cummin", ORDERED, min, np.minimum)
+cummax_p = _declare("cummax", ANY, max, np.maximum)
+cummin_p = _declare("cummin", ANY, min, np.minimum)
 cumlogsumexp_p = _declare("cumlogsumexp", FLOAT, log_add_exp, np.logaddexp)
 
 
@@ -101,8 +101,8 @@ def cumprod(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
 def cummax(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
     """Return the running maximum along `axis`, from the end if `reverse`.  NaN wins.
 
-    Shapes: operand [*s] -> [*s].  Dtype: kept.
-    Raises: ValueError if the axis is out of range; TypeError for complex numbers.
+    Shapes: operand [*s] -> [*s].  Dtype: kept; complex numbers are compared by the real part first.
+    Raises: ValueError if the axis is out of range.
 
     >>> import numpy as np
     >>> from calque_core.lax import cummax
@@ -115,8 +115,8 @@ def cummax(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
 def cummin(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
     """Return the running minimum along `axis`, from the end if `reverse`.  NaN wins.
 
-    Shapes: operand [*s] -> [*s].  Dtype: kept.
-    Raises: ValueError if the axis is out of range; TypeError for complex numbers.
+    Shapes: operand [*s] -> [*s].  Dtype: kept; complex numbers are compared by the real part first.
+    Raises: ValueError if the axis is out of range.
 
     >>> import numpy as np
     >>> from calque_core.lax import cummin

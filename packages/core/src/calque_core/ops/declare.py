@@ -74,12 +74,8 @@ def insist(name: str, kinds: str, *args: Value) -> tuple[Value, ...]:
 
 
 def ordered_operands(name: str, x: Value, y: Value) -> tuple[Value, Value]:
-    """Return two promoted operands, which must have an order: complex numbers have none, though NumPy compares them."""
-    return have_order(name, *binary(name, x, y))
-
-
-def have_order(name: str, x: Value, y: Value) -> tuple[Value, Value]:
-    """Return two operands of one dtype, which must not be complex."""
+    """Return two promoted operands, which must not be complex: NumPy's comparisons of these are in `ordering.py`."""
+    x, y = binary(name, x, y)
     if type(x) is not float and typeof(x).kind == "c":
         raise TypeError(undefined_message(name, typeof(x)))
     return x, y

@@ -15,7 +15,7 @@ import numpy as np
 from calque_core.frames.source import where
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
 from calque_core.ops.create import dtype_argument
-from calque_core.ops.declare import BITS, NUMBER, ORDERED, as_result, undefined_message
+from calque_core.ops.declare import ANY, BITS, NUMBER, as_result, undefined_message
 from calque_core.primitives.primitive import ImplForTypes, Linearity, Primitive, bind_checked
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.types.dtypes import dtype_name, kind_of, native_dtype
@@ -100,8 +100,8 @@ def _bitwise(on_bools: np.ufunc, on_integers: np.ufunc) -> Impls:
 
 reduce_sum_p = _declare("reduce_sum", NUMBER, _in_its_dtype(np.add), linearity="linear")
 reduce_prod_p = _declare("reduce_prod", NUMBER, _in_its_dtype(np.multiply))
-reduce_max_p = _declare("reduce_max", ORDERED, _in_its_dtype(np.maximum, lowest))
-reduce_min_p = _declare("reduce_min", ORDERED, _in_its_dtype(np.minimum, highest))
+reduce_max_p = _declare("reduce_max", ANY, _in_its_dtype(np.maximum, lowest))
+reduce_min_p = _declare("reduce_min", ANY, _in_its_dtype(np.minimum, highest))
 reduce_and_p = _declare("reduce_and", BITS, _bitwise(np.logical_and, np.bitwise_and), linearity="constant")
 reduce_or_p = _declare("reduce_or", BITS, _bitwise(np.logical_or, np.bitwise_or), linearity="constant")
 reduce_xor_p = _declare("reduce_xor", BITS, _bitwise(np.logical_xor, np.bitwise_xor), linearity="constant")
@@ -139,7 +139,8 @@ def reduce_max(operand: Value, axis: Axes = None) -> Value:
     """Return the greatest element along `axis`: one axis, several, or all of them for None.  NaN wins.
 
     Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.  Of no elements: -inf, or the dtype's least number.
-    Raises: ValueError if an axis is out of range or named twice; TypeError for complex numbers.
+    Complex numbers are compared by the real part first.
+    Raises: ValueError if an axis is out of range or named twice.
 
     >>> import numpy as np
     >>> from calque_core.lax import reduce_max
@@ -153,7 +154,8 @@ def reduce_min(operand: Value, axis: Axes = None) -> Value:
     """Return the least element along `axis`: one axis, several, or all of them for None.  NaN wins.
 
     Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.  Of no elements: inf, or the dtype's greatest number.
-    Raises: ValueError if an axis is out of range or named twice; TypeError for complex numbers.
+    Complex numbers are compared by the real part first.
+    Raises: ValueError if an axis is out of range or named twice.
 
     >>> import numpy as np
     >>> from calque_core.lax import reduce_min
@@ -215,8 +217,6 @@ def _declare_arg(name: str, numpy_function: Callable[..., Value]) -> Primitive:
     def abstract_eval(x_aval: ShapedArray, *, axes: Shape, index_dtype: np.dtype[Any]) -> ShapedArray:
         (axis,) = axes
         size = x_aval.shape[axis]
-        if x_aval.kind not in ORDERED:
-            raise TypeError(undefined_message(name, x_aval))
         if kind_of(index_dtype) not in "iu" or size - 1 > iinfo(index_dtype).max:
             raise TypeError(
                 f"{name} of {x_aval}{where()}: {dtype_name(index_dtype)} cannot hold the indices along axis {axis} of "
@@ -241,8 +241,9 @@ def argmax(operand: Value, axis: int, index_dtype: Any = int) -> Value:
     """Return the position of the greatest element along `axis`, the first of several; the first NaN if there is one.
 
     Shapes: operand [*a, n, *b] -> [*a, *b].  Dtype: `index_dtype`.
-    Raises: ValueError if the axis is out of range or empty; TypeError for complex numbers, or if `index_dtype` is not
-    an integer dtype that holds the positions.
+    Complex numbers are compared by the real part first.
+    Raises: ValueError if the axis is out of range or empty; TypeError if `index_dtype` is not an integer dtype that
+    holds the positions.
 
     >>> import numpy as np
     >>> from calque_core.lax import argmax
@@ -256,8 +257,9 @@ def argmin(operand: Value, axis: int, index_dtype: Any = int) -> Value:
     """Return the position of the least element along `axis`, the first of several; the first NaN if there is one.
 
     Shapes: operand [*a, n, *b] -> [*a, *b].  Dtype: `index_dtype`.
-    Raises: ValueError if the axis is out of range or empty; TypeError for complex numbers, or if `index_dtype` is not
-    an integer dtype that holds the positions.
+    Complex numbers are compared by the real part first.
+    Raises: ValueError if the axis is out of range or empty; TypeError if `index_dtype` is not an integer dtype that
+    holds the positions.
 
     >>> import numpy as np
     >>> from calque_core.lax import argmin

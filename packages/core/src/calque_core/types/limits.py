@@ -88,7 +88,7 @@ def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
-    """Return the identity of `max`: -inf, the least number of a dtype without infinity, or False.
+    """Return the identity of `max`: -inf (in both parts if complex), the least number without infinity, or False.
 
     >>> import numpy as np
     >>> from calque_core.extend import lowest
@@ -99,7 +99,7 @@ def lowest(dtype: np.dtype[Any]) -> Any:
 
 
 def highest(dtype: np.dtype[Any]) -> Any:
-    """Return the identity of `min`: inf, the greatest number of a dtype without infinity, or True.
+    """Return the identity of `min`: inf (in both parts if complex), the greatest number without infinity, or True.
 
     >>> import numpy as np
     >>> from calque_core.extend import highest
@@ -113,6 +113,8 @@ def highest(dtype: np.dtype[Any]) -> Any:
 def _extreme(dtype: np.dtype[Any], infinity: float) -> Any:
     if kind_of(dtype) == "b":
         return np.bool_(infinity > 0)
+    if kind_of(dtype) == "c":
+        return dtype.type(complex(infinity, infinity))
     if kind_of(dtype) == "f" and _has_infinity(dtype):
         return dtype.type(infinity)
     return dtype.type(_limits(dtype).max if infinity > 0 else _limits(dtype).min)

@@ -11,6 +11,7 @@ from typing import Any
 
 from calque_core import Primitive, typeof
 from calque_core.extend import share, spread
+from calque_core.extend.numpy_functions import greater, greater_equal, less, less_equal
 from calque_core.lax import (
     abs,
     abs_p,
@@ -21,9 +22,6 @@ from calque_core.lax import (
     div_p,
     eq,
     ge,
-    gt,
-    le,
-    lt,
     max,
     max_p,
     min,
@@ -97,8 +95,8 @@ def weigh(coefficients: Series, weight: Callable[[], Value]) -> Series:
 def max_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
     (x, y), (xs, ys) = primals, series
     out = max(x, y)
-    x_terms = weigh(xs, lambda: share(ge(x, y), gt(x, y), out))
-    y_terms = weigh(ys, lambda: share(le(x, y), lt(x, y), out))
+    x_terms = weigh(xs, lambda: share(greater_equal(x, y), greater(x, y), out))
+    y_terms = weigh(ys, lambda: share(less_equal(x, y), less(x, y), out))
     return out, [plus(a, b) for a, b in zip(x_terms, y_terms)]
 
 
@@ -106,8 +104,8 @@ def max_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
 def min_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
     (x, y), (xs, ys) = primals, series
     out = min(x, y)
-    x_terms = weigh(xs, lambda: share(le(x, y), lt(x, y), out))
-    y_terms = weigh(ys, lambda: share(ge(x, y), gt(x, y), out))
+    x_terms = weigh(xs, lambda: share(less_equal(x, y), less(x, y), out))
+    y_terms = weigh(ys, lambda: share(greater_equal(x, y), greater(x, y), out))
     return out, [plus(a, b) for a, b in zip(x_terms, y_terms)]
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from calque_core import typeof
 from calque_core.extend import spread
-from calque_core.lax import bitwise_and, clamp, clamp_p, gt, lt, max, select, select_n, select_n_p
+from calque_core.extend.numpy_functions import greater, less
+from calque_core.lax import bitwise_and, clamp, clamp_p, max, select, select_n, select_n_p
 from calque_jet.rules.arithmetic import Result, spread_each
 from calque_jet.series import Coefficient, Series, plus
 
@@ -35,9 +36,9 @@ def clamp_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
     out = clamp(low, x, high)
     zero = typeof(out).dtype.type(0)
     masks: Sequence[Callable[[], Value]] = (
-        lambda: bitwise_and(lt(x, low), lt(low, high)),
-        lambda: bitwise_and(lt(low, x), lt(x, high)),
-        lambda: gt(max(x, low), high),
+        lambda: bitwise_and(less(x, low), less(low, high)),
+        lambda: bitwise_and(less(low, x), less(x, high)),
+        lambda: greater(max(x, low), high),
     )
     total: Series = [None] * len(series[0])
     for coefficients, is_result in zip(series, masks):

@@ -13,7 +13,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core.extend import is_float
 from calque_core.lax import abs_p, add_any_p, add_p, div_p, max_p, min_p, mul_p, neg_p, rem_p, sign_p, sub_p
-from calque_xla_backend.define import IrValue, compare, elementwise, splat
+from calque_xla_backend.define import IrValue, compare, elementwise, maximum, minimum, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 
 # Arithmetic
@@ -25,8 +25,8 @@ elementwise(sub_p, hlo.subtract)
 elementwise(mul_p, hlo.multiply)
 elementwise(div_p, hlo.divide)
 elementwise(rem_p, hlo.remainder)
-elementwise(max_p, hlo.maximum)
-elementwise(min_p, hlo.minimum)
+elementwise(max_p, maximum)
+elementwise(min_p, minimum)
 
 # Size and sign
 

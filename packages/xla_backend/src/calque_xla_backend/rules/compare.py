@@ -29,7 +29,7 @@ from calque_core.lax import (
     shift_right_logical_p,
     xor_p,
 )
-from calque_xla_backend.define import IrValue, compare, elementwise, splat
+from calque_xla_backend.define import IrValue, compare, elementwise, is_complex, maximum, minimum, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, broadcast_operands, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type
 
@@ -87,4 +87,11 @@ def select_n_lowering(ctx: LoweringRuleContext, which: IrValue, *cases: IrValue)
 
 
 elementwise(guard_p, lambda is_used, safe, x: x)
-elementwise(clamp_p, hlo.clamp)
+
+
+def clamp(low: IrValue, x: IrValue, high: IrValue) -> IrValue:
+    """Return `x` between the bounds; StableHLO's operation is for real numbers."""
+    return minimum(maximum(x, low), high) if is_complex(x) else hlo.clamp(low, x, high)
+
+
+elementwise(clamp_p, clamp)

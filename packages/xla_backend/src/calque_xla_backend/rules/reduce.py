@@ -26,7 +26,7 @@ from calque_core.lax import (
     reduce_sum_p,
     reduce_xor_p,
 )
-from calque_xla_backend.define import IrValue, compare
+from calque_xla_backend.define import IrValue, compare, compare_by_order, maximum, minimum
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type, scalar_constant
 from calque_xla_backend.rules.convert import convert
@@ -77,8 +77,8 @@ def wide_reduction(primitive: Primitive, build: Callable[..., IrValue], identity
 
 wide_reduction(reduce_sum_p, hlo.add, 0)
 wide_reduction(reduce_prod_p, hlo.multiply, 1)
-reduction(reduce_max_p, hlo.maximum, lowest)
-reduction(reduce_min_p, hlo.minimum, highest)
+reduction(reduce_max_p, maximum, lowest)
+reduction(reduce_min_p, minimum, highest)
 reduction(reduce_and_p, hlo.and_, lambda dtype: np.invert(dtype.type(0)))
 reduction(reduce_or_p, hlo.or_, lambda dtype: 0)
 reduction(reduce_xor_p, hlo.xor, lambda dtype: 0)
@@ -100,7 +100,7 @@ def arg_reduction(primitive: Primitive, direction: str, identity: Callable[[DTyp
 
 
 def _beats(direction: str, has_nan: bool, a: IrValue, b: IrValue) -> IrValue:
-    is_better = compare(direction, a, b)
+    is_better = compare_by_order(direction, a, b)
     if not has_nan:
         return is_better
     return hlo.or_(is_better, hlo.and_(compare("NE", a, a), compare("EQ", b, b)))
