@@ -39,8 +39,8 @@ CORE = {  # the modules of core by folder; operations and the operators of array
 }
 GRADIENT = {  # the modules of autodiff that `grad` of a first function loads, by folder
     "": (
-        "checks functions jaxprs linear_functions operations partial_eval rules signs traces transpose transpositions "
-        "verbs zeros"
+        "checks functions jaxprs linear_functions operations partial_eval recorded rules signs traces transpose "
+        "transpositions verbs zeros"
     ),
     "traces": "copies jvp_trace layouts step_trace steps tangent_trace tape",
     "verbs": "gradient linearize",

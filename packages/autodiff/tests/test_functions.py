@@ -20,6 +20,11 @@ def total(x):
     return lax.reduce_sum(x, tuple(range(x.ndim)))
 
 
+def doubled_below(x):
+    """Compare a sine, whose derivative nothing uses."""
+    return lax.select(lax.sin(x) > 0.9, x, 2.0 * x)
+
+
 FUNCTIONS = {
     "a product with itself": lambda x: x * x,
     "a product": lambda x: x * (x + 1.0),
@@ -33,6 +38,7 @@ FUNCTIONS = {
     "two results": lambda x: np.divmod(x, 0.3)[1],
     "integers between": lambda x: x.astype("int64").astype("float64") * x,
     "the largest": lambda x: x.max(axis=0) - x.min() + np.maximum(x, 1.0),
+    "a derivative without a use": lambda x: call(doubled_below, x),
     "a standard deviation": lambda x: x.std(axis=0) + x.var(),
 }
 

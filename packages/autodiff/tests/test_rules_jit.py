@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import defjvp_all, grad, jvp, linearize, vjp
-from calque_core import Primitive, check_jaxpr, dce_jaxpr, eval_jaxpr, float0, lax, make_jaxpr
+from calque_core import Primitive, check_jaxpr, dce_jaxpr, debug, eval_jaxpr, float0, lax, make_jaxpr
 from calque_core.lax import jit_p
 
 
@@ -104,3 +104,49 @@ def test_a_program_of_tangents_alone_leaves_nothing_to_compute_before(called):
 
     assert names(make_jaxpr(grad(doubled.bind))(1.0)).count("jit") == 1
     assert grad(doubled.bind)(1.0) == 2.0
+
+
+def twice_deep(x):
+    return lax.sin(x) * x
+
+
+def linearized_keys(jaxpr):
+    return [key[0] for key in jaxpr.memo_keys()]
+
+
+def test_a_program_is_linearized_once_and_never_cut_after_its_derivative(called):
+    inner = make_jaxpr(twice_deep)(1.0)
+    outer = make_jaxpr(lambda x: jit_p.bind(x, jaxpr=inner, name="inner", compiler=None)[0] * x)(1.0)
+    gradient = grad(lambda x: jit_p.bind(x, jaxpr=outer, name="outer", compiler=None)[0])
+    for _ in range(2):
+        assert gradient(0.5) == pytest.approx(2 * np.sin(0.5) * 0.5 + np.cos(0.5) * 0.25)
+    for jaxpr in (outer, inner):
+        assert sorted(linearized_keys(jaxpr)) == ["linearize", "linearized call"]
+
+
+def test_a_program_inside_a_rule_pushes_known_tangents_and_recorded_ones(called, laws):
+    """The tangent trace that runs a rule computes the first derivative below and records the second."""
+    product = called(lambda x, y: lax.sin(x) * y)
+
+    def rule(primals, tangents):
+        (x,), (x_dot,) = primals, tangents
+        _, slope = jvp(lambda x: product(x, 1.0), (x,), (1.0,))
+        _, dot = jvp(lambda t: product(x, t), (x_dot,), (slope,))
+        return lax.sin(x) ** 2 / 2, jvp(lambda t: product(0.0, t), (dot,), (dot,))[1] + dot * x_dot
+
+    squared_p = Primitive("squared")
+    squared_p.def_impl(lambda x: np.sin(x) ** 2 / 2)
+    squared_p.def_abstract_eval(lambda x: x.strip_weak_type())
+    squared_p.def_rule("jvp", rule)
+    laws(squared_p.bind, 0.7)
+
+
+def test_the_derivatives_of_a_linearized_program_have_its_effects_once(called):
+    seen = []
+
+    def f(x):
+        debug.callback(lambda y: seen.append(float(y)), x)
+        return lax.sin(x)
+
+    assert grad(called(f))(0.5) == np.cos(0.5)
+    assert seen == [0.5]

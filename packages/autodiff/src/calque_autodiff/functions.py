@@ -5,8 +5,8 @@ equations whenever types and options are equal.  So the function's program is li
 of both halves.  A primitive whose implementation is a leaf is such a function, too.  The gradient of a transformer is
 traced in half of the time.
 
-Read next: `operations.py`, the same for an eager derivative; `traces/copies.py`, which asks for
-functions; `traces/jvp_trace.py`.
+Read next: `recorded.py`, which linearizes; `traces/copies.py`, which asks for functions; `operations.py`, the same for
+an eager derivative.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from calque_autodiff.jaxprs import linearize_jaxpr
+from calque_autodiff.partial_eval import distinct
+from calque_autodiff.recorded import recorded_halves
 from calque_autodiff.traces.copies import LinearizedFunction
 from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_autodiff.traces.layouts import TWICE
@@ -32,12 +33,15 @@ def linearized_function(
     known_function = function_program(trace.parent, function, [trace.primal_of(x) for x in args], options)
     if known_function is None:
         return None
+    program = known_function.program
     try:
-        known, linear, sources = linearize_jaxpr(known_function.program, mask)
+        known, linear = recorded_halves(program, mask)
     except Exception:  # noqa: BLE001  the rules raise it again, where the user's line is known
         return None
     if not (holds_equations_alone(known) and holds_equations_alone(linear)):
         return None
+    outvars, sources = distinct(known, len(program.outvars))
+    known = known.replace(outvars=outvars)
     places = [i if kind == "in" else len(mask) + i for kind, i in sources]
     return LinearizedFunction(known_function, recorder(known), recorder(linear, len(places), TWICE), places)
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from calque_autodiff.functions import linearized_functions
 from calque_autodiff.partial_eval import Place, at_places, without_repeats
+from calque_autodiff.recorded import recorded_halves
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
-from calque_autodiff.traces.tangent_trace import TangentTrace
 from calque_autodiff.zeros import instantiate_results
 from calque_core import (
     Jaxpr,
+    Literal,
+    Zero,
     current_trace,
     dce_jaxpr,
     eval_jaxpr,
-    hoist_tracers,
     stage,
     tracing,
 )
@@ -105,27 +107,25 @@ def linearize_jaxpr(jaxpr: Jaxpr, nonzeros: Sequence[bool]) -> Linearized:
     mask = tuple(nonzeros)
 
     def make() -> Linearized:
-        linear: list[Jaxpr] = []
-
-        def known(*primals: Value) -> list[Value]:
-            parent = current_trace()
-            tangent_trace = TangentTrace(parent)
-            trace = JVPTrace(parent, tangent_trace)
-            trace.position = parent.position
-            with tracing(trace):
-                tracers = [
-                    JVPTracer(trace, x, tangent_trace.new_arg(v.aval.to_tangent_aval())) if m else x
-                    for x, v, m in zip(primals, jaxpr.invars, mask)
-                ]
-                outs, out_dots = trace.split(eval_jaxpr(jaxpr, jaxpr.consts, *tracers))
-                program = tangent_trace.finish(out_dots)
-            program, _ = dce_jaxpr(program, [True] * len(outs), instantiate=True)
-            program, residuals = hoist_tracers(program)
-            linear.append(program)
-            return [*outs, *residuals]
-
-        staged = stage(known, jaxpr.in_avals, verb="linearize")
-        smaller, sources = without_repeats(staged, len(jaxpr.outvars))
-        return Linearized(smaller, linear[0], sources)
+        known, linear = recorded_halves(jaxpr, mask, linearized_functions)
+        num_outs = len(jaxpr.outvars)
+        outs, residuals = known.outvars[:num_outs], known.outvars[num_outs:]
+        is_tangent = [False] * len(residuals) + [True] * sum(mask)
+        linear, used = dce_jaxpr(linear, [True] * num_outs, instantiate=is_tangent)
+        known = known.replace(outvars=[*outs, *marked(residuals, used[: len(residuals)])])
+        smaller, sources = without_repeats(known, num_outs)
+        return Linearized(smaller, linear, sources)
 
     return jaxpr.memo(("linearize", mask, *settings_key()), make)  # type: ignore[no-any-return]
+
+
+def linearized_call(jaxpr: Jaxpr, nonzeros: Sequence[bool]) -> tuple[Linearized, list[bool]]:
+    """Return `linearize_jaxpr` with a linear program of the tangents that are not identically zero, and their mask."""
+
+    def make() -> tuple[Linearized, list[bool]]:
+        halves = linearize_jaxpr(jaxpr, nonzeros)
+        outvars = halves.linear.outvars
+        out_mask = [type(v) is not Literal or type(v.val) is not Zero for v in outvars]
+        return halves._replace(linear=halves.linear.replace(outvars=marked(outvars, out_mask))), out_mask
+
+    return jaxpr.memo(("linearized call", tuple(nonzeros), *settings_key()), make)  # type: ignore[no-any-return]

@@ -186,6 +186,13 @@ def without_repeats(known: Jaxpr, num_outs: int, is_whole: Sequence[bool] | None
 
     The residuals are the results of `known` after its first `num_outs`, which `is_whole` marks if a residual may be it.
     """
+    outvars, places = distinct(known, num_outs, is_whole)
+    known, _ = dce_jaxpr(known.replace(outvars=outvars), [True] * len(outvars), instantiate=True)
+    return known, places
+
+
+def distinct(known: Jaxpr, num_outs: int, is_whole: Sequence[bool] | None = None) -> tuple[list[Atom], list[Place]]:
+    """Return the results of `known` with each residual once, and the place of each residual, as `without_repeats`."""
     places: dict[Any, Place] = {v: ("in", i) for i, v in enumerate(known.invars)}
     kept: list[Any] = list(known.outvars[:num_outs])
     for i, v in enumerate(kept):
@@ -200,8 +207,7 @@ def without_repeats(known: Jaxpr, num_outs: int, is_whole: Sequence[bool] | None
             kept.append(v)
         else:
             sources.append(places[v])
-    known, _ = dce_jaxpr(known.replace(outvars=kept), [True] * len(kept), instantiate=True)
-    return known, sources
+    return kept, sources
 
 
 def at_places(places: Sequence[Place], operands: Sequence[Value], results: Sequence[Value]) -> list[Value]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from calque_autodiff.checkpoint_policies import Policy, nothing_saveable
 from calque_autodiff.define import not_linear
 from calque_autodiff.partial_eval import partial_eval_jaxpr
-from calque_autodiff.rules.jit import def_call
+from calque_autodiff.rules.jit import def_call_jvp, def_call_transpose
 from calque_autodiff.rules.saving import cut_jaxpr
 from calque_autodiff.traces.tangent_trace import record
 from calque_core import Atom, Jaxpr, dce_jaxpr
@@ -29,7 +29,8 @@ Params = dict[str, Any]
 # Programs
 
 
-def_call(remat_p)  # derivatives follow the same policy; the transpose first runs the equations that are not linear
+def_call_jvp(remat_p)  # the derivative follows the same policy
+def_call_transpose(remat_p)  # first runs the equations that are not linear
 
 
 class Rematted(NamedTuple):

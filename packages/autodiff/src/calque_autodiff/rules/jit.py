@@ -1,4 +1,8 @@
-"""The derivatives of `jit`: each is one `jit` of the derivative of its program, with the same compiler."""
+"""The derivatives of `jit`: each is one `jit` of the derivative of its program, with the same compiler.
+
+A program that is linearized is cut in two at once (`jit_jvp`).  `jit_partial_eval` cuts a program that a derivative
+rule of another primitive binds.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +10,19 @@ from collections.abc import Container, Sequence
 from functools import partial
 from typing import Any
 
-from calque_autodiff.jaxprs import jvp_of_call
+from calque_autodiff.jaxprs import jvp_of_call, linearized_call
 from calque_autodiff.partial_eval import at_places, partial_eval_jaxpr, without_repeats
-from calque_autodiff.traces.tangent_trace import record
+from calque_autodiff.traces.tangent_trace import is_linearized, record
 from calque_autodiff.transpose import transpose_of_call
 from calque_core import Jaxpr, JaxprEqn, Literal, Primitive, Var
-from calque_core.extend import marked, merged, unmarked
+from calque_core.extend import is_nonzero, marked, merged, split_results, unmarked
 from calque_core.lax import jit_p
 
 Value = Any
 
 
-def def_call(primitive: Primitive) -> None:
-    """Define jvp and transpose of a primitive that applies the program `jaxpr` to its operands, as one call each."""
+def def_call_jvp(primitive: Primitive) -> None:
+    """Define the jvp of a primitive that applies the program `jaxpr` to its operands."""
 
     @primitive.def_rule("jvp")
     def call_jvp(
@@ -27,13 +31,35 @@ def def_call(primitive: Primitive) -> None:
         """One program computes the results and their tangents."""
         return jvp_of_call(partial(primitive.bind, **params), jaxpr, primals, tangents)
 
+
+def def_call_transpose(primitive: Primitive) -> None:
+    """Define the transpose of a primitive that applies the program `jaxpr` to its operands."""
+
     @primitive.def_rule("transpose")
     def call_transpose(cts: Sequence[Value], *operands: Value, jaxpr: Jaxpr, **params: Any) -> list[Value]:
         """One program computes the cotangents of the linear operands."""
         return transpose_of_call(partial(primitive.bind, **params), jaxpr, cts, operands)
 
 
-def_call(jit_p)
+def_call_transpose(jit_p)
+
+
+@jit_p.def_rule("jvp")
+def jit_jvp(
+    primals: Sequence[Value], tangents: Sequence[Value], *, jaxpr: Jaxpr, **params: Any
+) -> tuple[list[Value], list[Value]]:
+    """One program computes the results and their tangents; two do if the derivative is linearized.
+
+    The second of the two is recorded.  So the rules run once, where a program of both would be cut by `partial_eval`.
+    """
+    if not is_linearized(primals, tangents):
+        return jvp_of_call(partial(jit_p.bind, **params), jaxpr, primals, tangents)
+    nonzeros = is_nonzero(tangents)
+    (known, linear, places), out_mask = linearized_call(jaxpr, nonzeros)
+    results = jit_p.bind(*primals, jaxpr=known, **params) if known.outvars or known.effects else []
+    operands = [*at_places(places, primals, results), *marked(tangents, nonzeros)]
+    out_dots = record(jit_p, operands, {"jaxpr": linear, **params}) if linear.outvars or linear.effects else []
+    return split_results([*results[: len(out_mask)], *out_dots], out_mask)
 
 
 @jit_p.def_rule("partial_eval")

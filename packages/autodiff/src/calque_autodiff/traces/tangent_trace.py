@@ -205,6 +205,14 @@ def record(primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) 
     return trace.record(primitive, [trace.atom(x) for x in args], params)
 
 
+def is_linearized(primals: Sequence[Value], tangents: Sequence[Value]) -> bool:
+    """Tell whether a jvp rule runs for a derivative whose tangents, and nothing else, the current trace records."""
+    trace = here().trace
+    if not isinstance(trace, TangentTrace) or any(map(trace.owns, primals)):
+        return False
+    return all(type(t) is Zero or trace.owns(t) for t in tangents)
+
+
 def record_whole(*primitives: Primitive) -> None:
     """Define partial evaluation of equations that cannot be cut in two: the tangent trace records them as they are."""
     for primitive in primitives:
