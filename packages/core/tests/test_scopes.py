@@ -140,3 +140,8 @@ def test_a_name_that_is_not_a_string_is_refused():
         named_scope(3)
     with pytest.raises(ValueError, match=r"got an empty name. Give a name, such as 'layer'."):
         named_scope("")
+
+
+def test_named_call_of_no_function_is_refused():
+    with pytest.raises(TypeError, match=r"named_call at test_scopes\.py:\d+ .* got 3 of type int\. Give a function\."):
+        named_call(3)

@@ -37,6 +37,7 @@ def test_flat_positions_are_numpys(order, agree):
     flat = np.array([[0, 5], [11, 7]])
     rows, columns = np.unravel_index(flat, (3, 4))
     agree(lambda m, i: m.unravel_index(i, (3, 4), order), flat)
+    agree(lambda m, i: m.unravel_index(i, (3, 4), order), flat > 3)
     agree(lambda m, i, j: m.ravel_multi_index((i, j), (3, 4), "wrap", order), rows * 5 - 4, columns + 9, plain=False)
     agree(lambda m, i, j: m.ravel_multi_index((i, j), (3, 4), "clip", order), rows * 5 - 4, columns + 9, plain=False)
 

@@ -49,6 +49,12 @@ def test_flattened_arrays_keep_their_dtype_beside_python_scalars(dtype, agree, n
     agree(lambda m, a: [m.concatenate([a, 2, a[0, 0]], axis=None), m.concatenate([a, [2.5]], axis=None)], x)
 
 
+def test_a_number_is_no_list_of_arrays():
+    for call in (cnp.concatenate, cnp.stack, cnp.hstack, lambda x: cnp.concatenate(x, axis=None)):
+        with pytest.raises(TypeError, match=r" at test_joining\.py:\d+ .*: the arrays are 3\. Give a list of arrays\."):
+            call(3)
+
+
 def test_the_items_of_one_array_are_joined(numbers):
     x = numbers((2, 3))
     for f in (cnp.concatenate, cnp.stack, cnp.vstack):

@@ -86,6 +86,37 @@ def test_insertions_are_refused_where_numpy_refuses():
             cnp.insert(np.ones((2, 3)), [0, 1], np.ones(5), 1)
 
 
+@pytest.mark.parametrize("positions", [1.5, "a", None, True, [1.0], [[None]]])
+@pytest.mark.parametrize("name", ["delete", "insert"])
+def test_positions_that_are_no_integers_are_refused_by_name(name, positions):
+    args = (positions,) if name == "delete" else (positions, 9.0)
+    words = rf"^{name} at test_taking\.py:\d+ .*: the positions are .*\. Give integers, a slice, or a mask of bools\."
+    for x in (np.ones(3), 1.0):
+        with pytest.raises(TypeError, match=words):
+            getattr(cnp, name)(x, *args)
+        with pytest.raises(TypeError, match=words):
+            make_jaxpr(lambda x: getattr(cnp, name)(x, *args))(x)
+
+
+@pytest.mark.parametrize("kth", [1.5, "a", None, [0, 1.0]])
+def test_a_kth_position_that_is_no_integer_is_refused(kth):
+    for f in (cnp.partition, cnp.argpartition):
+        with pytest.raises(
+            TypeError, match=rf"^{f.__name__} at test_taking\.py:\d+ .*: kth is .*\. Give a sequence of int"
+        ):
+            make_jaxpr(lambda x, f=f: f(x, kth))(np.ones(3))
+
+
+def test_sizes_that_are_no_integers_are_refused():
+    for shape in (1.5, "a", None, (2, 1.0)):
+        with pytest.raises(
+            TypeError, match=r"^resize at test_taking\.py:\d+ .*: new_shape is .*\. Give a sequence of int"
+        ):
+            cnp.resize(np.ones(3), shape)
+    with pytest.raises(TypeError, match=r"^round at test_taking\.py:\d+ .*: decimals is 'a'\. Give an integer\."):
+        make_jaxpr(lambda x: cnp.round(x, "a"))(1.5)
+
+
 @pytest.mark.parametrize("function", [lambda x, i: np.delete(x, i), lambda x, i: np.insert(x, i, 9.0)])
 def test_traced_positions_are_refused_with_their_own_error(function):
     with pytest.raises(TracerIntegerConversionError, match=r"an integer was asked of a traced value of type int64\[\]"):

@@ -124,3 +124,8 @@ def test_a_tuple_subclass_without_fields_is_a_leaf():
 
     assert not is_namedtuple_class(Pair)
     assert leaves(Pair((1, 2))) == [(1, 2)]
+
+
+def test_a_number_in_the_place_of_a_treedef_is_refused():
+    with pytest.raises(TypeError, match=r"unflatten got 3 as its treedef\. Give the treedef first"):
+        unflatten(3, [1])

@@ -141,7 +141,7 @@ def _vector_of_indices(x: Value) -> Value:
 
 def _require_integers(name: str, *indices: Value) -> None:
     for index in indices:
-        if typeof(index).kind not in "iu":
+        if typeof(index).kind not in "biu":
             raise TypeError(f"{name} of {typeof(index)}{place()}: only integers are indices. Convert them first.")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import implements, lax, typeof
-from calque_core.extend import integer, is_array_like, where
+from calque_core.extend import integer, is_array_like, short_repr, where
 from calque_core.extend.numpy_functions import (
     astype,
     canonical_axis,
@@ -40,6 +40,7 @@ def _operands(name: str, arrays: Any, dtype: DType, options: dict[str, Any]) -> 
     """Return the operands as arrays, each in `dtype` if that is not None and `casting` allows it."""
     casting = options.pop("casting", "same_kind")
     refuse(name, **options)
+    _check_several(name, arrays)
     operands = [asarray(x) for x in arrays]
     if not operands:
         raise ValueError(f"{name}{where()} got no arrays. Give at least one array.")
@@ -47,6 +48,11 @@ def _operands(name: str, arrays: Any, dtype: DType, options: dict[str, Any]) -> 
         return operands
     out_dtype = promoted_dtype(name, *operands) if dtype is None else dtype_argument(dtype)
     return [astype(x, out_dtype, casting=casting) for x in operands]
+
+
+def _check_several(name: str, arrays: Any) -> None:
+    if not np.iterable(arrays):
+        raise TypeError(f"{name}{where()}: the arrays are {short_repr(arrays)}. Give a list of arrays.")
 
 
 @implements(np.concatenate)
@@ -71,6 +77,7 @@ def concatenate(
 
 def _strong_scalars(arrays: Iterable[Value]) -> list[Value]:
     """Return the operands; Python scalars get the dtype of the arrays, since NumPy joins them so with `axis=None`."""
+    _check_several("concatenate", arrays)
     operands = [x if type(x) in _PYTHON_SCALARS else asarray(x) for x in arrays]
     dtype = promoted_dtype("concatenate", *operands) if operands else None
     return [asarray(x, dtype) if type(x) in _PYTHON_SCALARS else x for x in operands]

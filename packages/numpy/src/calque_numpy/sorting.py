@@ -11,7 +11,7 @@ import numpy as np
 
 from calque_core import canonicalize_dtype, implements, lax, typeof
 from calque_core.extend import where
-from calque_core.extend.numpy_functions import canonical_axis, ravel
+from calque_core.extend.numpy_functions import canonical_axis, integers, ravel
 
 Value = Any
 
@@ -85,7 +85,7 @@ def argsort(
 def partition(a: Value, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Value:
     """Return the elements with the kth in its sorted place, smaller ones before it: here they are sorted.
 
-    Raises: ValueError for a position or an axis out of range; TypeError for `order`.
+    Raises: ValueError for a position or an axis out of range; TypeError for `order`, or a position that is no integer.
 
     >>> import numpy as np
     >>> from calque_numpy import partition
@@ -114,7 +114,7 @@ def argpartition(a: Value, kth: Any, axis: int | None = -1, kind: str = "introse
 def _check_positions(name: str, a: Value, kth: Any, axis: int | None) -> None:
     aval = typeof(a)
     size = aval.size if axis is None else aval.shape[canonical_axis(name, axis, aval.ndim)]
-    for k in np.atleast_1d(kth):
+    for k in integers(name, "kth", np.atleast_1d(kth)):
         if not -size <= k < size:
             raise ValueError(f"{name} of {aval}{where()}: the position {k} is out of bounds for {size} elements.")
 

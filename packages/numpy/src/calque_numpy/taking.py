@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import implements, is_tracer, lax, typeof
-from calque_core.extend import host_values
+from calque_core.extend import host_values, short_repr
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axis, ravel, refuse
+from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axis, integers, ravel, refuse
 from calque_numpy.creation import asarray
 from calque_numpy.joining import concatenate
 from calque_numpy.shapes import moveaxis
@@ -184,8 +184,8 @@ def append(arr: Value, values: Value, axis: int | None = None) -> Value:
 def delete(arr: Value, obj: Any, axis: int | None = None) -> Value:
     """Return the array without the slices at known positions along `axis`; flat for `axis=None`.
 
-    Raises: IndexError for a position out of bounds; a tracer's own error for traced positions, since the shape of the
-    result depends on them.
+    Raises: IndexError for a position out of bounds; TypeError for positions that are no integers or bools; a tracer's
+    own error for traced positions, since the shape of the result depends on them.
 
     >>> import numpy as np
     >>> from calque_numpy import delete
@@ -193,18 +193,26 @@ def delete(arr: Value, obj: Any, axis: int | None = None) -> Value:
     array([1, 3])
     """
     arr, axis = _flat_or_axis("delete", arr, axis)
-    kept = np.delete(np.arange(typeof(arr).shape[axis]), _known_positions(obj))
+    kept = np.delete(np.arange(typeof(arr).shape[axis]), _known_positions("delete", obj))
     return at(arr)[(*_all(axis), kept)].get()
 
 
-def _known_positions(positions: Any) -> Any:
+def _known_positions(name: str, positions: Any) -> Any:
     """Return positions for NumPy's own function, which would hand a tracer or a device array back to this module.
 
-    Raises: a tracer's own error for a traced value that is not known.
+    Raises: a tracer's own error for a traced value that is not known; TypeError for no positions.
     """
-    if not is_tracer(positions):
-        return host_values(positions)
-    return np.asarray(positions) if typeof(positions).ndim else index(positions)
+    if is_tracer(positions):
+        return np.asarray(positions) if typeof(positions).ndim else index(positions)
+    positions = host_values(positions)
+    if not isinstance(positions, slice):
+        array = np.asarray(positions)
+        if array.size and array.dtype.kind not in ("biu" if array.ndim else "iu"):
+            raise TypeError(
+                f"{name}{place()}: the positions are {short_repr(positions)}. Give integers, a slice, or a mask of "
+                "bools."
+            )
+    return positions
 
 
 @implements(np.insert)
@@ -214,8 +222,8 @@ def insert(arr: Value, obj: Any, values: Value, axis: int | None = None) -> Valu
     Shapes: arr [*s, n, *t] -> [*s, n + k, *t] for k positions; the values are broadcast to [*s, k, *t].  For one
     position, the values may be several: k is the size of their first axis, or of the `axis` for a list of one.
     Dtype: arr's.
-    Raises: IndexError for a position out of bounds; a tracer's own error for traced positions; ShapeError for values
-    that do not broadcast.
+    Raises: IndexError for a position out of bounds; TypeError for positions that are no integers or bools; a tracer's
+    own error for traced positions; ShapeError for values that do not broadcast.
 
     >>> import numpy as np
     >>> from calque_numpy import insert
@@ -224,7 +232,7 @@ def insert(arr: Value, obj: Any, values: Value, axis: int | None = None) -> Valu
     """
     arr, axis = _flat_or_axis("insert", arr, axis)
     shape, values = typeof(arr).shape, as_dtype(asarray(values), typeof(arr).dtype)
-    n, missing, obj = shape[axis], len(shape) - typeof(values).ndim, _known_positions(obj)
+    n, missing, obj = shape[axis], len(shape) - typeof(values).ndim, _known_positions("insert", obj)
     values = lax.expand_dims(values, range(missing)) if missing > 0 else values
     count = np.insert(np.arange(n), obj, 0).size - n
     if count == 1:
@@ -239,7 +247,7 @@ def insert(arr: Value, obj: Any, values: Value, axis: int | None = None) -> Valu
 def resize(a: Value, new_shape: Any) -> Value:
     """Return an array of the new shape, filled by the elements of `a`, again and again.
 
-    Raises: ValueError for a negative size.
+    Raises: ValueError for a negative size; TypeError if `new_shape` holds no integers.
 
     >>> import numpy as np
     >>> from calque_numpy import resize
@@ -248,5 +256,6 @@ def resize(a: Value, new_shape: Any) -> Value:
            [3, 1]])
     """
     a = ravel(asarray(a))
-    order = np.resize(np.arange(typeof(a).size), new_shape)
+    sizes = integers("resize", "new_shape", new_shape if np.iterable(new_shape) else (new_shape,))
+    order = np.resize(np.arange(typeof(a).size), sizes)
     return at(a)[order].get() if typeof(a).size else lax.full(order.shape, 0, typeof(a).dtype)

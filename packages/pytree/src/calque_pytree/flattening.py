@@ -100,13 +100,17 @@ def tree_structure(
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Leaf]) -> Tree:
     """Return the tree of structure `treedef` over `leaves`; dicts keep their insertion order.
 
-    Raises: ValueError if the number of leaves is not `treedef.num_leaves`.
+    Raises: ValueError if the number of leaves is not `treedef.num_leaves`; TypeError for another first argument.
 
     >>> from calque_pytree import tree_flatten, tree_unflatten
     >>> leaves, treedef = tree_flatten({"b": 1, "a": (2, 3)})
     >>> tree_unflatten(treedef, [10 * leaf for leaf in leaves])
     {'b': 10, 'a': (20, 30)}
     """
+    if not isinstance(treedef, PyTreeDef):
+        raise TypeError(
+            f"unflatten got {treedef!r} as its treedef. Give the treedef first: unflatten(treedef, leaves)."
+        )
     return treedef.unflatten(leaves)
 
 

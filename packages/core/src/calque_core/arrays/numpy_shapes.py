@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from calque_core.arrays.numpy_protocol import implements, refuse
 from calque_core.arrays.numpy_ufuncs import rint
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers
+from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integer, integers
 from calque_core.traces.tracer import copy_of, view_of
 from calque_core.types.array_methods import array_method, array_operation
 from calque_core.types.avals import Shape, typeof
@@ -244,7 +243,7 @@ def round(a: Value, decimals: int = 0, out: None = None) -> Value:
     [array([0.1, 2.5]), array([0., 2.])]
     """
     refuse("round", out=out)
-    decimals, kind = index(decimals), typeof(a).kind
+    decimals, kind = integer("round", "decimals", decimals), typeof(a).kind
     if (kind in "biu" and decimals < 0) or (kind == "b" and decimals):
         raise TypeError(f"round of {typeof(a)}{where()} to {decimals} decimals. Convert it to float first.")
     if kind in "iu":

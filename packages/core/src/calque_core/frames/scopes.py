@@ -80,10 +80,12 @@ def _with_scopes(position: Position, scopes: tuple[str, ...]) -> Position:
 def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R]:
     """Return `fun` with a scope around each call: its own name, or `name`.
 
-    Raises: TypeError if `name` is not a string; ValueError if it is empty.
+    Raises: TypeError if `fun` is not callable or `name` not a string; ValueError if it is empty.
 
     >>> from calque_core import lax, make_jaxpr, named_call
     >>> make_jaxpr(named_call(lax.sin))(1.0).eqns[0].source_info.name_stack
     'sin'
     """
+    if not callable(fun):
+        raise TypeError(f"named_call{where()} got {fun!r} of type {type(fun).__name__}. Give a function.")
     return named_scope(getattr(fun, "__name__", type(fun).__name__) if name is None else name)(fun)
