@@ -272,6 +272,60 @@ def test_the_work_on_nested_jits_grows_linearly(name):
     assert 1.8 <= sizes[1] / sizes[0] <= 2.2, sizes
 
 
+def sine_of(f):
+    return lambda x: lax.sin(f(x))
+
+
+NESTS = {
+    "checkpoint": lambda f: checkpoint(sine_of(f)),
+    "cond": lambda f: lambda x: lax.cond(x > 0, sine_of(f), lax.cos, x),
+    "scan": lambda f: lambda x: lax.scan(lambda c, _: (lax.sin(f(c)), None), x, None, length=2)[0],
+    "while_loop": lambda f: lambda x: lax.while_loop(lambda c: c > 1, sine_of(f), x),
+}
+OF_NESTS = {
+    "trace": NESTED["trace"],
+    "jvp": NESTED["jvp"],
+    "vmap": NESTED["vmap"],
+    "grad": NESTED["grad"],
+    "vmap of grad": lambda f: make_jaxpr(vmap(grad(f)))(np.ones(2)),
+}
+# The derivative of a branch, or of a step, hands the residuals of all inner ones through: it grows with the depth.
+NESTED_PROGRAMS = [
+    *[("checkpoint", verb) for verb in OF_NESTS],
+    *[(nest, verb) for nest in ("cond", "scan") for verb in ("trace", "jvp", "vmap")],
+    *[("while_loop", verb) for verb in ("trace", "jvp")],
+]
+
+
+def nested(nest, depth):
+    fun = lax.sin
+    for _ in range(depth):
+        fun = NESTS[nest](fun)
+    return fun
+
+
+@pytest.mark.parametrize(("nest", "verb"), NESTED_PROGRAMS)
+def test_the_work_on_nested_programs_grows_linearly(nest, verb):
+    with recursion_limit(30_000):
+        OF_NESTS[verb](nested(nest, 5))  # fills the caches that do not depend on the depth
+        sizes = []
+        for depth in (30, 60, 120):
+            with counted_calls() as counts:
+                OF_NESTS[verb](nested(nest, depth))
+            sizes.append(counts[0])
+    # The outermost levels work a little less, or more: their functions have keys of any size.
+    assert 1.8 <= (sizes[2] - sizes[1]) / (sizes[1] - sizes[0]) <= 2.2, sizes
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 10])
+def test_the_gradient_of_nested_checkpoints_computes_a_level_once_for_each_checkpoint_around_it(depth, monkeypatch):
+    sines, sine = [], lax.sin_p.impl
+    jaxpr = make_jaxpr(grad(nested("checkpoint", depth)))(1.0)
+    monkeypatch.setattr(lax.sin_p, "impl", lambda x: sines.append(x) or sine(x))
+    eval_jaxpr(jaxpr, jaxpr.consts, 1.0)
+    assert len(sines) == sum(range(depth + 2))
+
+
 def test_nested_jits_compute_what_they_say():
     with recursion_limit(30_000):
         assert float(nested_jits(500)(1.0)) == pytest.approx(np.sin(1.0), rel=1e-14)

@@ -57,6 +57,12 @@ def test_functions_that_read_numbers_and_pure_functions_have_a_key(fun):
     assert hash(reach(fun)) == hash(reach(fun))
 
 
+@pytest.mark.parametrize(("fun", "count"), [(made(2.0), 1), (by_helper, 2), (lambda x: np.sin(by_helper(x)), 4)])
+def test_a_key_has_at_most_so_many_functions_and_modules(fun, count):
+    assert reach(fun, at_most=count) == reach(fun)
+    assert reach(fun, at_most=count - 1) is None
+
+
 class Model:
     scale = 2.0
 

@@ -21,7 +21,7 @@ from calque_batching.axes import broadcast
 from calque_batching.batch_trace import AxisData
 from calque_batching.define import align_operands
 from calque_batching.jaxprs import batch_jaxpr_axes, batch_step, carry_in_front
-from calque_core import Jaxpr, Primitive, eval_jaxpr, stage, typeof
+from calque_core import Jaxpr, JaxprEqn, Primitive, eval_jaxpr, stage, typeof
 from calque_core.extend import (
     exact_effects,
     forwarded_inputs,
@@ -211,8 +211,15 @@ class _Loop(NamedTuple):
 
 def _is_harmless(body: Jaxpr) -> bool:
     """Tell whether a compiled step ends, raises nothing and calls nobody, even from values that no element has."""
-    primitives = {eqn.primitive for jaxpr in nested_jaxprs(body) for eqn in jaxpr.eqns}
-    return all(p.is_elementwise or p.linearity is not None or p is jit_p for p in primitives) and not body.effects
+    # Its own equations first: a loop inside decides, so that a level of nested loops does not visit all inner levels.
+    if not all(map(_ends, body.eqns)):
+        return False
+    return all(_ends(eqn) for jaxpr in nested_jaxprs(body) for eqn in jaxpr.eqns) and not body.effects
+
+
+def _ends(eqn: JaxprEqn) -> bool:
+    primitive = eqn.primitive
+    return primitive.is_elementwise or primitive.linearity is not None or primitive is jit_p
 
 
 def _element(x: Value, i: Value, dim: int) -> Value:

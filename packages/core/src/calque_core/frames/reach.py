@@ -36,11 +36,13 @@ _DISPATCHER: type = type(np.sum)
 
 
 class _Unknown(Exception):  # noqa: N818  control flow of this module, never seen outside
-    """The code reaches a value that can change, or a value of unknown kind."""
+    """The code reaches a value that can change, or a value of unknown kind, or too many values."""
 
 
-def reach(fun: Callable[..., Any]) -> Hashable:
+def reach(fun: Callable[..., Any], at_most: int | None = None) -> Hashable:
     """Return a key of a function's code and of all values it reads, or None if one of the values can change.
+
+    It is also None if the key would have more functions and modules than `at_most`.
 
     >>> def make(factor):
     ...     return lambda x: x * factor
@@ -49,7 +51,7 @@ def reach(fun: Callable[..., Any]) -> Hashable:
     >>> reach(make([2.0])) is None
     True
     """
-    key = _Key()
+    key = _Key(at_most)
     try:
         key.add(fun, ())
     except _Unknown:
@@ -60,9 +62,10 @@ def reach(fun: Callable[..., Any]) -> Hashable:
 class _Key:
     """The entries of a key so far, and the functions and modules that have entries."""
 
-    __slots__ = ("entries", "seen")
+    __slots__ = ("at_most", "entries", "seen")
 
-    def __init__(self) -> None:
+    def __init__(self, at_most: int | None) -> None:
+        self.at_most = at_most
         self.entries: list[Hashable] = []
         self.seen: dict[int, int] = {}
 
@@ -92,6 +95,8 @@ class _Key:
         if id(value) in self.seen:
             self.entries.append(("seen", self.seen[id(value)]))
             return False
+        if len(self.seen) == self.at_most:
+            raise _Unknown
         self.seen[id(value)] = len(self.entries)
         return True
 

@@ -247,9 +247,11 @@ def program_of(
 ) -> _Program:
     """Return `make()`, or the stored program of this function, if its code reads the same values as when it was staged.
 
-    A program is stored if it closes over no array and no tracer.  Staging takes 100 us and more, the key 10.
+    A program is stored if it closes over no array and no tracer.  Staging takes 100 us and more, the key 10.  A key has
+    every function that the code reads, so the keys of all levels of a nest would cost the square of its depth: deep
+    inside other programs only small keys are made.
     """
-    reached = reach(fun)
+    reached = reach(fun, at_most=_SMALL if _is_deep(here().trace) else None)
     if reached is None:
         return make()
     key = verb, reached, in_tree.key, tuple(avals), *settings_key()
@@ -290,6 +292,16 @@ def _stage(
 _programs: dict[Hashable, _Program] = {}  # a loop that runs again and again stages its step once
 _stored: weakref.WeakSet[Jaxpr] = weakref.WeakSet()  # the jaxprs in `_programs`
 _MAX_PROGRAMS = 1024
+_SMALL, _DEEP = 8, 8  # functions and modules in a key; traces inside one another
+
+
+def _is_deep(trace: Trace | None) -> bool:
+    """Tell whether a trace is inside many others."""
+    for _ in range(_DEEP):
+        if trace is None:
+            return False
+        trace = trace.parent
+    return True
 
 
 def forget_staged_programs() -> None:
