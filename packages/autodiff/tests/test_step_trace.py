@@ -6,8 +6,9 @@ import pytest
 from calque_autodiff import defjvp, deftranspose, grad, jvp, vjp
 from calque_autodiff.operations import function_operations
 from calque_autodiff.traces.steps import Step
-from calque_core import Primitive, config, current_trace, lax
+from calque_core import Primitive, Trace, Tracer, config, current_trace, hand_down, lax, tracing, typeof
 from calque_core.extend import advance_rule_epoch, resolve
+from calque_pytree import tree_flatten
 
 X = np.linspace(0.5, 1.6, 6).reshape(2, 3)
 CONSTANT = np.linspace(-1.0, 1.0, 6).reshape(2, 3)
@@ -181,6 +182,90 @@ def test_a_second_derivative_goes_through_the_functions_of_the_first():
         gradient, along = jvp(grad(f), (X,), (np.ones_like(X),))
         np.testing.assert_allclose(gradient, np.cos(X) / 3.0, rtol=1e-12)
         np.testing.assert_allclose(along, -np.sin(X) / 3.0, rtol=1e-12)
+
+
+class Doubling(Trace):
+    """Hands all operations to its parent, and counts those on its tracers."""
+
+    def __init__(self, parent):
+        super().__init__(parent)
+        self.counted = []
+
+    def process_primitive(self, primitive, args, params):
+        self.counted.append(primitive.name)
+        values = [x.value if self.owns(x) else x for x in args]
+        return [Doubled(self, out) for out in hand_down(self.parent, primitive, values, params)]
+
+
+class Doubled(Tracer):
+    __slots__ = ("value",)
+
+    def __init__(self, trace, value):
+        self._trace, self.value = trace, value
+
+    @property
+    def aval(self):
+        return typeof(self.value)
+
+
+def test_a_derivative_inside_a_derivative_has_steps_of_its_own():
+    kinds = []
+
+    def f(x):
+        y = np.mean(np.sin(x) * x)
+        kinds.append([type(entry) for entry in y._trace.tangent_trace.eqns])
+        return y
+
+    expected = (2.0 * np.cos(X) - X * np.sin(X)) / 6.0
+    for _ in range(7):
+        second = grad(lambda x: np.sum(grad(f)(x)))(X)
+        np.testing.assert_allclose(second, expected, rtol=1e-12)
+    assert kinds[0] != [Step] * 3
+    assert kinds[-1] == [Step] * 3
+
+
+def test_derivatives_of_any_order_are_steps_and_agree_with_differences():
+    f = lambda x: np.tanh(x) * x / (1.0 + x**2)
+    first, second = grad(f), grad(grad(f))
+    third = grad(second)
+    for _ in range(8):
+        for derivative, below in ((second, first), (third, second)):
+            differences = (below(0.7 + 1e-6) - below(0.7 - 1e-6)) / 2e-6
+            np.testing.assert_allclose(derivative(0.7), differences, rtol=1e-8)
+
+
+def test_a_derivative_under_a_users_trace_sends_it_the_same_operations():
+    def operations():
+        trace = Doubling(current_trace())
+        with tracing(trace):
+            slope = grad(lambda x: np.sin(x) * x)(Doubled(trace, 0.3))
+        np.testing.assert_allclose(slope.value, np.sin(0.3) + 0.3 * np.cos(0.3), rtol=1e-14)
+        return sorted(trace.counted)
+
+    by_rules = operations()
+    assert by_rules.count("sin") == by_rules.count("cos") == 1
+    assert [operations() for _ in range(5)] == [by_rules] * 5
+
+
+def test_a_nested_derivative_names_the_rule_and_the_line():
+    f = lambda x: np.mean(np.log(x))
+    second = grad(lambda x: np.sum(grad(f)(x)))
+    for _ in range(7):
+        second(X)
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="divide by zero") as caught:
+        second(np.array([[1.0, 0.0, 1.0]] * 2))
+    assert any("derivative rule of 'log'" in note for note in caught.value.__notes__)
+
+
+def test_a_pullback_inside_a_derivative_is_a_pytree_of_its_tracers():
+    def through_leaves(x):
+        _, pullback = vjp(lambda y: np.sum(np.sin(y) * y), x)
+        leaves, treedef = tree_flatten(pullback)
+        return np.sum(treedef.unflatten([leaf * 1.0 for leaf in leaves])(1.0)[0])
+
+    expected = 2.0 * np.cos(X) - X * np.sin(X)
+    for _ in range(7):
+        np.testing.assert_allclose(grad(through_leaves)(X), expected, rtol=1e-12)
 
 
 def test_lax_functions_beside_numpys():

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_autodiff.jaxprs import linearize_jaxpr
-from calque_autodiff.traces.steps import LinearizedOperation, Pull
+from calque_autodiff.traces.steps import Known, LinearizedOperation, Pull
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import (
     Jaxpr,
@@ -27,10 +27,12 @@ from calque_core import (
     Literal,
     Primitive,
     ShapedArray,
+    Trace,
     Tracer,
     Var,
     eval_context,
     evaluation,
+    jaxpr_as_fun,
     typeof,
 )
 from calque_core.extend import (
@@ -90,7 +92,7 @@ def _linearized(program: Jaxpr, mask: Sequence[bool], multiple_results: bool) ->
     return LinearizedOperation(
         [v.aval for v in outs],
         dot_avals,
-        run.function(primals, f"{result}, {_tuple_of(residuals)}"),
+        Known(run.function(primals, f"{result}, {_tuple_of(residuals)}"), jaxpr_as_fun(known), sources),
         linear,
         pull,
         pull_for,
@@ -105,13 +107,14 @@ def _pull(linear: Jaxpr, num_residuals: int, has_ct: tuple[bool, ...]) -> Pull:
     mask = [type(v) is not Literal and next(ct_mask) for v in linear.outvars]
     with eval_context():
         transposed, nonzero = transpose_jaxpr(linear, is_tangent, mask)
+    of_any, is_whole = jaxpr_as_fun(transposed), all(nonzero)
     if not is_straight(transposed):
-        return Pull(None, transposed, nonzero)
+        return Pull(None, of_any, nonzero, is_whole)
     code = StraightLine()
     names = code.arguments(transposed.invars)
     cts = code.results(transposed)
     function = code.function([*names[num_residuals:], *names[:num_residuals]], _tuple_of(cts))
-    return Pull(function, transposed, nonzero)
+    return Pull(function, of_any, nonzero, is_whole)
 
 
 def _list_of(names: Sequence[str]) -> str:
@@ -125,8 +128,8 @@ def _tuple_of(names: Sequence[str]) -> str:
 def _operation_of_key(key: Sequence[Any], params: dict[str, Any]) -> LinearizedOperation | None:
     """Return the operation of a key: the primitive, its operands, its parameters.
 
-    For each operand a key has its type if it has a tangent, the class of a scalar without tangent, or the class and the
-    type of an array without tangent.
+    For each operand a key has its type if it has a tangent, the class of a scalar without tangent, or `np.ndarray` and
+    the type of an array or a tracer without tangent.
     """
     avals: list[Any] = []
     mask: list[bool] = []
@@ -151,14 +154,21 @@ class SteppedFunction(NamedTuple):
 
 
 def _stepped(
-    function: Callable[..., Any], args: Sequence[Value], options: Mapping[str, Any], floats: Collection[type]
+    owner: Trace,
+    function: Callable[..., Any],
+    args: Sequence[Value],
+    options: Mapping[str, Any],
+    floats: Collection[type],
 ) -> SteppedFunction | None:
-    """Return a function as one operation of its tracers and of numbers of the classes `floats`, or None."""
+    """Return a function as one operation of its tracers and of numbers of the classes `floats`, or None.
+
+    Tracers of the trace `owner` have tangents.
+    """
     trace, mask, arguments = JaxprTrace(evaluation), [], []
     for x in args:
         is_operand = isinstance(x, Tracer) or type(x) in floats
         arguments.append(JitTracer(trace, typeof(x), Var(typeof(x)), None) if is_operand else x)
-        mask += [isinstance(x, Tracer)] * is_operand
+        mask += [owner.owns(x)] * is_operand
     known = function_program(trace, function, arguments, options)
     if known is None:
         return None
@@ -173,16 +183,20 @@ def _stepped(
 
 
 def _function_of_types(
-    function: Callable[..., Any], args: Sequence[Value], options: Mapping[str, Any], floats: Collection[type]
+    owner: Trace,
+    function: Callable[..., Any],
+    args: Sequence[Value],
+    options: Mapping[str, Any],
+    floats: Collection[type],
 ) -> SteppedFunction | None:
     """Return a function as one operation of its tracers, and of `floats` if it does not look at these; or None.
 
     None says that it has to run at each call.
     """
-    of_these_values = _stepped(function, args, options, ())
+    of_these_values = _stepped(owner, function, args, options, ())
     if of_these_values is None or not any(type(x) in floats for x in args):
         return of_these_values
-    of_all_values = _stepped(function, args, options, floats)
+    of_all_values = _stepped(owner, function, args, options, floats)
     if of_all_values is None or _operations_of(of_all_values) != _operations_of(of_these_values):
         return of_these_values._replace(operation=None)
     return of_all_values

@@ -6,7 +6,8 @@ first.
 
 While a backward pass is staged, the equations that a rule records are copied from an earlier backward pass.
 
-Read next: `linearize.py`, which makes the linear programs; `transpositions.py`, which copies equations.
+Read next: `linearize.py`, which makes the linear programs; `pulls.py` for steps; `transpositions.py`, which copies
+equations.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from calque_autodiff.checks import checked_cotangents
+from calque_autodiff.pulls import pull_step, pull_steps
 from calque_autodiff.signs import Negative, added, carries_signs, computed, negated, signed_transposition, signs
 from calque_autodiff.traces.steps import LinearizedOperation
 from calque_autodiff.traces.tape import Tape
@@ -29,7 +31,6 @@ from calque_core import (
     UndefinedPrimal,
     Var,
     Zero,
-    eval_jaxpr,
     evaluation,
     stage,
 )
@@ -43,7 +44,6 @@ from calque_core.extend import (
     merged,
     missing_rule,
     own_context,
-    plain_types,
     settings_key,
     undefined_of,
     unmarked,
@@ -54,11 +54,12 @@ Value = Any
 
 
 def backward(
-    eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], outvars: Sequence[Atom], cts: Sequence[Value]
+    eqns: list[Any], known: Mapping[Var, Value], outvars: Sequence[Atom], cts: Sequence[Value]
 ) -> dict[Any, Value]:
     """Return the cotangents of the variables that no equation defines, from `cts`, the cotangents of `outvars`.
 
-    Every equation is linear in the variables that are not in `known`.
+    Every equation is linear in the variables that are not in `known`.  It leaves the list `eqns`, and frees its
+    residuals, once it is read: a staged backward pass then drops as many objects as it makes.
     Raises: MissingRuleError if a primitive has no transpose rule.
     """
     bars: dict[Any, Value] = {}
@@ -74,17 +75,20 @@ def backward(
         context.source = before
 
 
-def _pull_back(eqns: Sequence[JaxprEqn], known: Mapping[Var, Value], bars: dict[Any, Value], context: Any) -> None:
+def _pull_back(eqns: list[Any], known: Mapping[Var, Value], bars: dict[Any, Value], context: Any) -> None:
     """Replace, in `bars`, cotangents of results by cotangents of operands, equation by equation."""
     # Equations recorded here, and errors of checks, name the backward pass; marking costs 0.1 us per equation.
     is_marked = context.trace is not evaluation or context.settings is not DEFAULT_SETTINGS
     is_checked = context.settings.enable_checks
     copies_into = context.trace if may_copy_transpositions(context.trace) else None
     forward_position = source = None
-    for primitive, invars, results, params, position in reversed(eqns):
+    pull_steps(eqns, bars, context)
+    while eqns:
+        primitive, invars, results, params, position = eqns.pop()
         if type(primitive) is LinearizedOperation:  # a step: its parameters are residuals
             context.source = in_backward(position) if is_marked else position
-            _pull_step(primitive, invars, results, params, bars, is_marked)
+            pull_step(primitive, invars, results, params, bars)
+            pull_steps(eqns, bars, context)
             continue
         if len(results) == 1:  # nearly always
             ct = bars.pop(results[0], None)
@@ -140,43 +144,6 @@ def _check_loss(primitive: Primitive, params: dict[str, Any]) -> None:
         raise missing_rule(primitive, "transpose")
 
 
-def _pull_step(
-    operation: LinearizedOperation,
-    invars: Sequence[Var],
-    results: Any,
-    residuals: Sequence[Value],
-    bars: dict[Any, Value],
-    is_marked: bool,
-) -> None:
-    """Replace, in `bars`, the cotangents of the results of a step by cotangents of its operands."""
-    pull = operation.pull
-    cts: Sequence[Value]
-    if pull is None:
-        result_cts = [computed(bars.pop(v, None)) for v in results]
-        cts = [ct for ct in result_cts if ct is not None]
-        if not cts:
-            return
-        pull = operation.pull_for(tuple([ct is not None for ct in result_cts]))
-        is_plain = plain_types.keys() >= set(map(type, cts))
-    else:
-        ct = bars.pop(results, None)
-        if ct is None:
-            return
-        if type(ct) is Negative:
-            ct = computed(ct)
-        cts, is_plain = (ct,), type(ct) in plain_types
-    operand_cts: Sequence[Value] | None = None
-    if is_plain and not is_marked and pull.function is not None:
-        try:
-            operand_cts = pull.function(*cts, *residuals)
-        except Exception:  # noqa: BLE001  the program raises it again, and names the primitive
-            operand_cts = None
-    if operand_cts is None:
-        operand_cts = eval_jaxpr(pull.program, pull.program.consts, *residuals, *cts)
-    for x, ct in zip(marked(invars, pull.nonzero) if False in pull.nonzero else invars, operand_cts):
-        bars[x] = added(bars[x], ct) if x in bars else ct
-
-
 def _take(bars: dict[Any, Value], outvars: Sequence[Var]) -> list[Value] | None:
     """Remove and return the cotangents of an equation's results from `bars`; None if all of them are zero."""
     cts = [bars.pop(v, None) for v in outvars]
@@ -185,13 +152,17 @@ def _take(bars: dict[Any, Value], outvars: Sequence[Var]) -> list[Value] | None:
     return [zero_of(v.aval) if ct is None else ct for v, ct in zip(outvars, cts)]
 
 
-def backward_linear(jaxpr: Jaxpr | Tape, consts: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
+def backward_linear(
+    jaxpr: Jaxpr | Tape, consts: Sequence[Value], cts: Sequence[Value], is_last: bool = False
+) -> list[Value]:
     """Return the cotangents, `Zero`s included, of the arguments of a jaxpr that is linear in all of them.
 
     `consts` are the values of its constants and, if there are more, of its first arguments: these have no cotangent.
+    A tape that is used for the last time, as `is_last` says, loses its equations.
     """
     variables = (*jaxpr.constvars, *jaxpr.invars)
-    bars = backward(jaxpr.eqns, dict(zip(variables, consts)), jaxpr.outvars, cts)
+    eqns: Any = jaxpr.eqns
+    bars = backward(eqns if is_last else list(eqns), dict(zip(variables, consts)), jaxpr.outvars, cts)
     return [bars[v] if v in bars else zero_of(v.aval) for v in variables[len(consts) :]]
 
 

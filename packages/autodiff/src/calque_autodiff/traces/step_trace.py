@@ -18,7 +18,7 @@ from calque_autodiff.operations import function_operations, primitive_operations
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.traces.steps import FLOATS, LinearizedOperation, Step, new_step
 from calque_autodiff.traces.tangent_trace import TangentTrace
-from calque_core import Primitive, Var, evaluation, typeof
+from calque_core import Primitive, Trace, Tracer, Var, evaluation, typeof
 from calque_core.extend import (
     DEFAULT_SETTINGS,
     SCALAR_TYPES,
@@ -44,8 +44,13 @@ class SteppedJVPTracer(ArrayOperations, JVPTracer):
     __slots__ = ()
 
 
-Operands = tuple[list[Value], list[Value], list[Var]]  # operands, their primals, the variables of their tangents
+Operands = tuple[list[Value], list[Var]]  # the primals of operands, the variables of their tangents
 _OPERANDS = frozenset((np.ndarray, *SCALAR_TYPES))  # the classes of a primitive's operands without a tangent
+
+
+def operands_among(args: Sequence[Value], floats: Collection[type]) -> list[Value]:
+    """Return the operands of a function among its arguments: tracers, and numbers of the classes `floats`."""
+    return [x for x in args if isinstance(x, Tracer) or type(x) in floats]
 
 
 def _no_option(key: list[Any], x: Value) -> bool:
@@ -56,8 +61,8 @@ def _no_option(key: list[Any], x: Value) -> bool:
 class StepTrace(JVPTrace):
     """Applies jvp rules in evaluation, and straight-line code in their place where it is known."""
 
-    def __init__(self, tangent_trace: TangentTrace) -> None:
-        JVPTrace.__init__(self, evaluation, tangent_trace)
+    def __init__(self, parent: Trace, tangent_trace: TangentTrace) -> None:
+        JVPTrace.__init__(self, parent, tangent_trace)
         self.tracer = SteppedJVPTracer
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
@@ -75,8 +80,7 @@ class StepTrace(JVPTrace):
         if params:
             key.append(exact_params(params))
         operation = primitive_operations.find(key, key, params)
-        _, primals, invars = operands
-        return None if operation is None else self.run_step(operation, primals, invars)
+        return None if operation is None else self.run_step(operation, *operands)
 
     @mark_wrapper
     def process_function(
@@ -98,19 +102,20 @@ class StepTrace(JVPTrace):
         operands = self.operands(key, args, FLOATS, add_option)
         if operands is None or (options and not add_options(key, options)) or not may_expand():
             return None
-        values, primals, invars = operands
-        known = function_operations.find(key, function, args, options, FLOATS)
+        primals, invars = operands
+        floats: Collection[type] = FLOATS
+        known = function_operations.find(key, self, function, args, options, floats)
         if known is not None and known.operation is None:  # the function looks at floats: their texts join the key
-            key += [repr(x) for x in values if type(x) in FLOATS]
-            values = [x for x in values if type(x) is SteppedJVPTracer]
-            primals = [x.primal for x in values]
-            known = function_operations.find(key, function, args, options, ())
+            key += [repr(x) for x in args if type(x) in FLOATS]
+            primals = [p for p, x in zip(primals, operands_among(args, FLOATS)) if isinstance(x, Tracer)]
+            floats = ()
+            known = function_operations.find(key, self, function, args, options, floats)
         if known is None or known.operation is None:
             return None
         outs = self.run_step(known.operation, primals, invars)
-        if outs is None:
-            return None
-        return outs[0] if known.function.is_new_array else known.function.results(outs, values)
+        if outs is None or known.function.is_new_array:
+            return outs and outs[0]
+        return known.function.results(outs, operands_among(args, floats))
 
     def operands(
         self,
@@ -119,18 +124,18 @@ class StepTrace(JVPTrace):
         kinds: Collection[type],
         add_other: Callable[[list[Any], Value], bool],
     ) -> Operands | None:
-        """Return the arguments with a tangent and those of the classes `kinds`; append their types to a key.
+        """Return the primals of tracers and arguments of the classes `kinds`, and the variables of their tangents.
 
-        `add_other(key, x)` appends any other argument, or returns False.  None says that the rules have to run.
+        Their types are appended to a key; `add_other(key, x)` appends any other argument, or returns False.  None says
+        that the rules have to run.
         """
-        values: list[Value] = []
         primals: list[Value] = []
         invars: list[Var] = []
         for x in args:
             kind = type(x)
             if kind is SteppedJVPTracer and x._trace is self:
                 primal, tangent = x.primal, x._tangent
-                if type(primal) not in plain_types:
+                if type(primal) not in plain_types and self.parent is evaluation:
                     return None
                 if type(tangent) is Step:
                     invars.append(tangent[2])
@@ -139,26 +144,29 @@ class StepTrace(JVPTrace):
                 else:
                     return None
                 key.append(x.aval)
-                values.append(x)
                 primals.append(primal)
             elif kind in kinds:
                 key.append(kind)
                 if kind is np.ndarray:
                     key.append(typeof(x))
-                values.append(x)
+                primals.append(x)
+            elif self.parent is not evaluation and isinstance(x, Tracer):
+                key += np.ndarray, x.aval
                 primals.append(x)
             elif not add_other(key, x):
                 return None
-        return (values, primals, invars) if invars else None
+        return (primals, invars) if invars else None
 
     def run_step(
         self, operation: LinearizedOperation, primals: list[Value], invars: Sequence[Var]
     ) -> list[Value] | None:
         """Run an operation's straight-line code and record a step; return None where a rule has to run."""
         for i in operation.captured:
-            primals[i] = self.captures.use(primals[i])
+            primals[i] = self.safe_residual(primals[i])
         try:
-            out, residuals = operation.run(*primals)
+            out, residuals = (
+                operation.run(*primals) if self.parent is evaluation else self.run_nested(operation, primals)
+            )
         except Exception:  # noqa: BLE001  the rule raises it again, and names the place
             return None
         position = current_position(4)
@@ -167,6 +175,19 @@ class StepTrace(JVPTrace):
         step = new_step((operation, invars, Var(operation.dot_avals[0]), residuals, position))
         self.tangent_trace.eqns.append(step)  # type: ignore[attr-defined]
         return [SteppedJVPTracer(self, out, step, operation.out_avals[0])]
+
+    def run_nested(self, operation: LinearizedOperation, primals: Sequence[Value]) -> tuple[Any, tuple[Value, ...]]:
+        """Run an operation under the parent, unless its operands are plain."""
+        if plain_types.keys() >= set(map(type, primals)):
+            return operation.run(*primals)
+        context, parent = here(), self.parent
+        before, source = context.trace, context.source
+        assert parent is not None
+        try:
+            context.trace, context.source = parent, current_position(5)
+            return operation.run_under(parent, primals)
+        finally:
+            context.trace, context.source = before, source
 
     def record_several(
         self,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_core import Jaxpr, Var
+from calque_core import Jaxpr, Trace, Var
 
 Value = Any
 
@@ -25,41 +25,62 @@ FLOATS = frozenset((float, complex, np.float32, np.float64, np.complex64, np.com
 class Pull(NamedTuple):
     """The way back through an operation for one pattern of cotangents: a function of them, then of residuals.
 
-    It returns a cotangent for each operand in the mask `nonzero`, of those with a tangent.  `program`, of the
-    residuals, then the cotangents, returns the same; there is no function if its operations cannot run without rules.
+    It returns a cotangent for each operand in the mask `nonzero`, of those with a tangent.  `of_any`, a function of
+    the residuals, then the cotangents, returns the same for any values; there is no `function` if the operations cannot
+    run without rules.
     """
 
     function: Callable[..., tuple[Value, ...]] | None
-    program: Jaxpr
+    of_any: Callable[..., list[Value]]
     nonzero: Sequence[bool]
+    is_whole: bool  # whether `nonzero` marks each operand
+
+
+class Known(NamedTuple):
+    """The way forward through an operation: to its results and residuals.
+
+    `function` returns the result, or a list of results, and a tuple of residuals; it takes no tracers.  `of_any`, a
+    function of any values, returns a list of the results and of the residuals that are no operands; `places` holds the
+    place of each residual among the operands, ("in", i), or in this list, ("out", i).
+    """
+
+    function: Callable[..., tuple[Any, tuple[Value, ...]]]
+    of_any: Callable[..., list[Value]]
+    places: Sequence[tuple[str, int]]
 
 
 class LinearizedOperation:
     """A primitive on operands of known types, some of which have tangents.
 
-    `run(*primals)` returns the result, or a list of results, and a tuple of residuals.  `linear` is the derivative as a
-    program of the residuals, then the tangents.  `pull` is the way back from a single result; for several results
-    `pull_for` gives it, from the mask of the nonzero tangents that have a cotangent.  `out_avals` are the types of the
-    results, `dot_avals` those of their tangents, None for a tangent that is zero.  Residuals may refer to the memory of
-    the operands at the positions `captured`.
+    `known` is the way forward, and `run` its function.  `linear` is the derivative as a program of the residuals, then
+    the tangents.  `pull` is the way back from a single result; for several results `pull_for` gives it, from the mask
+    of the nonzero tangents that have a cotangent.  `out_avals` are the types of the results, `dot_avals` those of their
+    tangents, None for a tangent that is zero.  Residuals may refer to the memory of the operands at the positions
+    `captured`.
 
     Immutable by convention, and compared by identity.  A frozen dataclass would cost 1 ms at every import.
     """
 
-    __slots__ = ("captured", "dot_avals", "linear", "out_avals", "pull", "pull_for", "run")
+    __slots__ = ("captured", "dot_avals", "known", "linear", "out_avals", "pull", "pull_for", "run")
 
     def __init__(
         self,
         out_avals: Sequence[Any],
         dot_avals: Sequence[Any],
-        run: Callable[..., tuple[Any, tuple[Value, ...]]],
+        known: Known,
         linear: Jaxpr,
         pull: Pull | None,
         pull_for: Callable[[tuple[bool, ...]], Pull],
         captured: Sequence[int],
     ) -> None:
-        self.out_avals, self.dot_avals, self.run, self.linear = out_avals, dot_avals, run, linear
-        self.pull, self.pull_for, self.captured = pull, pull_for, captured
+        self.out_avals, self.dot_avals, self.known, self.run = out_avals, dot_avals, known, known.function
+        self.linear, self.pull, self.pull_for, self.captured = linear, pull, pull_for, captured
+
+    def run_under(self, trace: Trace, primals: Sequence[Value]) -> tuple[Any, tuple[Value, ...]]:
+        """Do what `run` does, for any values, under the current trace, which may know the way as a function."""
+        outs = trace.process_function(self.known.of_any, primals, {})
+        residuals = tuple([primals[i] if kind == "in" else outs[i] for kind, i in self.known.places])
+        return (outs[0] if self.pull is not None else outs[: len(self.out_avals)]), residuals
 
 
 class Step(NamedTuple):

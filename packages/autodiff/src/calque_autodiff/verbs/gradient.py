@@ -126,7 +126,7 @@ def _transform(
             outs, tape = linearize_flat(flat, fun, leaves, avals, captures=captures, has_steps=True)
             out = flat.out_tree.unflatten(outs)
             check_scalar_output(chosen.caller, out, outs, holomorphic=options[0])
-            cts = backward_linear(tape.consumed(), tape.consts, [typeof(outs[0]).dtype.type(1)])
+            cts = backward_linear(tape, tape.consts, [typeof(outs[0]).dtype.type(1)], is_last=True)
             bars = spread_cotangents(chosen.caller, cts, avals)
             separate = copy_shared(bars, leaves, tree_leaves(flat.aux), captures.held.values())
         by_position, by_name = tree.unflatten(separate)

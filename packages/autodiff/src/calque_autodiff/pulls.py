@@ -1,0 +1,73 @@
+"""Steps run backwards: from the cotangents of the results of a step to those of its operands.
+
+One idea: a step knows its way back as straight-line code, so an eager backward pass is a loop of calls.  Under a trace,
+such as a derivative of this derivative, the way back is a function, for which that trace may have a step in turn.
+
+Read next: `traces/steps.py`, which defines steps; `transpose.py`, which runs equations backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from calque_autodiff.signs import added, computed
+from calque_autodiff.traces.steps import LinearizedOperation, Pull
+from calque_core import Var, evaluation
+from calque_core.extend import DEFAULT_SETTINGS, here, marked, plain_types
+
+Value = Any
+
+
+def pull_steps(eqns: list[Any], bars: dict[Any, Value], context: Any) -> None:
+    """Take steps from the end of `eqns` in evaluation, as long as straight-line code brings their cotangents back."""
+    if context.trace is not evaluation or context.settings is not DEFAULT_SETTINGS:
+        return
+    while eqns:
+        operation, invars, result, residuals, position = eqns[-1]
+        if type(operation) is not LinearizedOperation or operation.pull is None:
+            return
+        ct = bars.get(result)
+        if ct is not None:
+            function, is_whole = operation.pull.function, operation.pull.is_whole
+            if function is None or not is_whole or type(ct) not in plain_types:
+                return
+            context.source = position
+            try:
+                cts = function(ct, *residuals)
+            except Exception:  # noqa: BLE001  the program raises it again, and names the primitive
+                return
+            for x, ct in zip(invars, cts):
+                bars[x] = added(bars[x], ct) if x in bars else ct
+            del bars[result]
+        eqns.pop()
+
+
+def pull_step(
+    operation: LinearizedOperation,
+    invars: Sequence[Var],
+    results: Any,
+    residuals: Sequence[Value],
+    bars: dict[Any, Value],
+) -> None:
+    """Replace, in `bars`, the cotangents of the results of a step by cotangents of its operands."""
+    outvars = results if operation.pull is None else (results,)
+    cts = [computed(bars.pop(v, None)) for v in outvars]
+    has_ct = tuple([ct is not None for ct in cts])
+    if not any(has_ct):
+        return
+    pull = operation.pull or operation.pull_for(has_ct)
+    operand_cts = _pulled(pull, [ct for ct in cts if ct is not None], residuals)
+    for x, ct in zip(marked(invars, pull.nonzero), operand_cts):
+        bars[x] = added(bars[x], ct) if x in bars else ct
+
+
+def _pulled(pull: Pull, cts: Sequence[Value], residuals: Sequence[Value]) -> Sequence[Value]:
+    """Return the cotangents of the operands of a step, by its straight-line code if that can run."""
+    trace: Any = here().trace
+    is_usual = trace is evaluation and here().settings is DEFAULT_SETTINGS
+    if is_usual and pull.function is not None and plain_types.keys() >= set(map(type, cts)):
+        with suppress(Exception):  # the program raises it again, and names the primitive
+            return pull.function(*cts, *residuals)
+    return trace.process_function(pull.of_any, [*residuals, *cts], {})  # type: ignore[no-any-return]
