@@ -1,8 +1,9 @@
 """Each function of `calque.numpy` and of `calque.nn` does at its third call what it did at its first.
 
 At its third call with operands of the same types, a function of `nn` runs as code that its first calls gave, without
-its Python; so do all functions under an eager `vjp` or `vmap`, and under two of these.  So the results of the first and
-the last call are compared, or the words of their errors, for many kinds of arguments; most functions refuse most.
+its Python; so do all functions under an eager `vjp`, `jvp` or `vmap`, and under two of these.  So the results of the
+first and the last call are compared, or the words of their errors, for many kinds of arguments; most functions refuse
+most of them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from agreement import assert_close
 
 import calque.nn
 import calque.numpy
-from calque import typeof, vjp, vmap
+from calque import jvp, typeof, vjp, vmap
 from calque_core.extend import advance_rule_epoch
 from calque_pytree import tree_leaves
 
@@ -95,6 +96,22 @@ def of_vjp_of_vjp(call: Callable[..., Any], arrays: list[Any]) -> Any:
     return vjp(lambda *xs: sum(map(np.sum, tree_leaves(of_vjp(call, list(xs))))), *arrays)[1](1.0)
 
 
+def of_jvp(call: Callable[..., Any], arrays: list[Any]) -> Any:
+    return jvp(call, arrays, [np.cos(x) for x in arrays])
+
+
+def of_jvp_of_vjp(call: Callable[..., Any], arrays: list[Any]) -> Any:
+    return of_jvp(lambda *xs: of_vjp(call, list(xs)), arrays)
+
+
+def of_vjp_of_jvp(call: Callable[..., Any], arrays: list[Any]) -> Any:
+    return of_vjp(lambda *xs: sum(map(np.sum, tree_leaves(of_jvp(call, list(xs))))), arrays)
+
+
+def of_vmap_of_jvp(call: Callable[..., Any], arrays: list[Any]) -> Any:
+    return of_vmap(lambda *xs: of_jvp(call, list(xs)), arrays)
+
+
 def of_vmap_of_vjp(call: Callable[..., Any], arrays: list[Any]) -> Any:
     return of_vmap(lambda *xs: of_vjp(call, list(xs)), arrays)
 
@@ -106,13 +123,14 @@ def outcome(run: Callable[..., Any], call: Callable[..., Any], arrays: list[Any]
         return re.sub("0x[0-9a-f]+", "", f"{type(error).__name__}: {error}"), None  # addresses
 
 
-CALLS = {of_numbers: 4, of_vjp: 4, of_vmap: 4, of_vjp_of_vjp: 7, of_vmap_of_vjp: 7}
-RUNS = [(name, run) for name in FUNCTIONS for run in (of_vjp, of_vmap, of_vjp_of_vjp, of_vmap_of_vjp)]
+CALLS = {of_numbers: 4, of_vjp: 4, of_vmap: 4, of_jvp: 4}
+NESTED = {of_vjp_of_vjp: 7, of_jvp_of_vjp: 7, of_vjp_of_jvp: 7, of_vmap_of_vjp: 7, of_vmap_of_jvp: 7}
+RUNS = [(name, run) for name in FUNCTIONS for run in (of_vjp, of_vmap, of_jvp, *NESTED)]
 RUNS += [(name, of_numbers) for name in FUNCTIONS if ".nn." in name]  # numbers alone are NumPy's matter elsewhere
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.sampled(keep=0.03)
+@pytest.mark.sampled(keep=0.02)
 @pytest.mark.parametrize(("name", "run"), RUNS, ids=[f"{name}-{run.__name__}" for name, run in RUNS])
 def test_the_last_call_does_what_the_first_did(name, run):
     for args, options in CASES:
@@ -121,7 +139,7 @@ def test_the_last_call_does_what_the_first_did(name, run):
             continue
         advance_rule_epoch()
         words, first = outcome(run, call, arrays)
-        for _ in range(CALLS[run] - 1):
+        for _ in range((CALLS | NESTED)[run] - 1):
             again, last = outcome(run, call, arrays)
         assert again == words, (args, options)
         assert_close(last, first, 1e-12)

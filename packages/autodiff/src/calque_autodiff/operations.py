@@ -1,12 +1,13 @@
 """Linearized operations: the derivative of a primitive or of a function, made from the rules once per types.
 
 One idea: a program, of one equation for a primitive, is cut into a known and a linear half, and the linear half is
-transposed.  Both become Python functions that call the implementations of the primitives one after the other.
+transposed.  Both become Python functions that call the implementations of the primitives one after the other; so does
+the program together with its derivative, for a forward derivative.
 
 Only primitives are taken whose implementations are leaves: such primitives promise that their rules depend on types and
 parameters alone.  An error, such as a type that does not fit or a nan that NumPy was told to raise, is left to the
 rules, whose messages name the place.
-Read next: `traces/steps.py`, which defines the result; `traces/step_trace.py`, which uses it.
+Read next: `traces/steps.py`, which defines the result; `traces/planned_trace.py`, which uses it.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_autodiff.jaxprs import linearize_jaxpr
-from calque_autodiff.traces.steps import Known, LinearizedOperation, Pull
+from calque_autodiff.jaxprs import jvp_jaxpr, linearize_jaxpr
+from calque_autodiff.traces.steps import Known, LinearizedOperation, Pull, Push
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import (
     Jaxpr,
@@ -82,9 +83,11 @@ def _linearized(program: Jaxpr, mask: Sequence[bool], multiple_results: bool) ->
     results = run.results(known)
     residuals = [primals[i] if kind == "in" else results[i] for kind, i in sources]
     result = _list_of(results[: len(outs)]) if multiple_results else results[0]
+    function = run.function(primals, f"{result}, {_tuple_of(residuals)}")
     arrays = [i for i, (aval, m) in enumerate(zip(avals, mask)) if aval.shape and not m]
     makes_residuals = any(kind == "out" and i >= len(outs) for kind, i in sources)
     kept = {i for kind, i in sources if kind == "in"}
+    captured = [i for i in arrays if makes_residuals or i in kept]
     pull_for = cache(partial(_pull, linear, len(sources)))
     pull = None if multiple_results else pull_for((True,))
     if pull is not None and pull.function is None:
@@ -92,11 +95,11 @@ def _linearized(program: Jaxpr, mask: Sequence[bool], multiple_results: bool) ->
     return LinearizedOperation(
         [v.aval for v in outs],
         dot_avals,
-        Known(run.function(primals, f"{result}, {_tuple_of(residuals)}"), jaxpr_as_fun(known), sources),
+        Known(function, jaxpr_as_fun(known), sources, captured),
         linear,
         pull,
         pull_for,
-        [i for i in arrays if makes_residuals or i in kept],
+        cache(partial(_push, program, mask)),
     )
 
 
@@ -115,6 +118,15 @@ def _pull(linear: Jaxpr, num_residuals: int, has_ct: tuple[bool, ...]) -> Pull:
     cts = code.results(transposed)
     function = code.function([*names[num_residuals:], *names[:num_residuals]], _tuple_of(cts))
     return Pull(function, of_any, nonzero, is_whole)
+
+
+def _push(program: Jaxpr, mask: Sequence[bool]) -> Push:
+    """Return the way of primals and tangents through a program."""
+    with eval_context():
+        dual, _ = jvp_jaxpr(program, mask)
+    code = StraightLine()
+    arguments = code.arguments(dual.invars)
+    return Push(code.function(arguments, _tuple_of(code.results(dual))), jaxpr_as_fun(dual))
 
 
 def _list_of(names: Sequence[str]) -> str:

@@ -41,12 +41,24 @@ class Known(NamedTuple):
 
     `function` returns the result, or a list of results, and a tuple of residuals; it takes no tracers.  `of_any`, a
     function of any values, returns a list of the results and of the residuals that are no operands; `places` holds the
-    place of each residual among the operands, ("in", i), or in this list, ("out", i).
+    place of each residual among the operands, ("in", i), or in this list, ("out", i).  Residuals may refer to the
+    memory of the operands at the positions `captured`.
     """
 
     function: Callable[..., tuple[Any, tuple[Value, ...]]]
     of_any: Callable[..., list[Value]]
     places: Sequence[tuple[str, int]]
+    captured: Sequence[int]
+
+
+class Push(NamedTuple):
+    """The way forward through an operation with tangents: from primals, then tangents, to the results, then theirs.
+
+    Neither function takes or returns a tangent that is zero; `function` takes no tracers.
+    """
+
+    function: Callable[..., Sequence[Value]]
+    of_any: Callable[..., list[Value]]
 
 
 class LinearizedOperation:
@@ -55,13 +67,12 @@ class LinearizedOperation:
     `known` is the way forward, and `run` its function.  `linear` is the derivative as a program of the residuals, then
     the tangents.  `pull` is the way back from a single result; for several results `pull_for` gives it, from the mask
     of the nonzero tangents that have a cotangent.  `out_avals` are the types of the results, `dot_avals` those of their
-    tangents, None for a tangent that is zero.  Residuals may refer to the memory of the operands at the positions
-    `captured`.
+    tangents, None for a tangent that is zero.  `push()` is the way forward with tangents.
 
     Immutable by convention, and compared by identity.  A frozen dataclass would cost 1 ms at every import.
     """
 
-    __slots__ = ("captured", "dot_avals", "known", "linear", "out_avals", "pull", "pull_for", "run")
+    __slots__ = ("captured", "dot_avals", "known", "linear", "out_avals", "pull", "pull_for", "push", "run")
 
     def __init__(
         self,
@@ -71,10 +82,11 @@ class LinearizedOperation:
         linear: Jaxpr,
         pull: Pull | None,
         pull_for: Callable[[tuple[bool, ...]], Pull],
-        captured: Sequence[int],
+        push: Callable[[], Push],
     ) -> None:
-        self.out_avals, self.dot_avals, self.known, self.run = out_avals, dot_avals, known, known.function
-        self.linear, self.pull, self.pull_for, self.captured = linear, pull, pull_for, captured
+        self.out_avals, self.dot_avals, self.linear = out_avals, dot_avals, linear
+        self.known, self.run, self.captured = known, known.function, known.captured
+        self.pull, self.pull_for, self.push = pull, pull_for, push
 
     def run_under(self, trace: Trace, primals: Sequence[Value]) -> tuple[Any, tuple[Value, ...]]:
         """Do what `run` does, for any values, under the current trace, which may know the way as a function."""

@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, overload
 
 from calque_autodiff.checks import check_out_tangents
-from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.traces.jvp_trace import JVPTrace
+from calque_autodiff.traces.planned_trace import evaluates
+from calque_autodiff.traces.push_trace import PushTrace
 from calque_core import Zero, api_boundary, current_trace, instantiate_zeros, tracing, typeof
 from calque_core.extend import (
     FlatFunction,
@@ -36,10 +38,10 @@ def jvp_flat(
 ) -> tuple[list[Value], list[Value]]:
     """Return the results and their tangents, which may be `Zero`, of a flat function; `flat.aux` holds no tracer."""
     parent = current_trace()
-    trace = JVPTrace(parent, parent)
+    trace = PushTrace(parent) if evaluates(parent) else JVPTrace(parent, parent)
     record_call(trace, fun)
     with tracing(trace):
-        tracers = [x if type(t) is Zero else JVPTracer(trace, x, t) for x, t in zip(primals, tangents)]
+        tracers = [x if type(t) is Zero else trace.tracer(trace, x, t) for x, t in zip(primals, tangents)]
         results = flat(*tracers)
         check_outputs(trace, results)
         outs, out_dots = trace.split(results)

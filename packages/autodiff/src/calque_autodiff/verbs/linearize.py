@@ -15,10 +15,11 @@ from calque_autodiff.checks import check_out_tangents
 from calque_autodiff.functions import linearized_functions
 from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run, pull, push
 from calque_autodiff.traces.jvp_trace import JVPTrace
+from calque_autodiff.traces.planned_trace import evaluates
 from calque_autodiff.traces.step_trace import StepTrace
 from calque_autodiff.traces.tangent_trace import TangentTrace
 from calque_autodiff.traces.tape import Tape
-from calque_core import Trace, api_boundary, current_trace, evaluation, tracing, typeof
+from calque_core import api_boundary, current_trace, tracing, typeof
 from calque_core.extend import (
     Captures,
     FlatFunction,
@@ -56,7 +57,7 @@ def linearize_flat(
     parent = current_trace()
     tangent_trace = TangentTrace(parent, captures)
     trace: JVPTrace
-    if has_steps and (parent is evaluation or not _is_staged(parent)):
+    if has_steps and evaluates(parent):
         trace = StepTrace(parent, tangent_trace)
     else:
         functions = linearized_functions if type(parent).process_primitive is JaxprTrace.process_primitive else None
@@ -170,13 +171,6 @@ def _linearized(
     derivative = LinearFunction(run, program, (), tape)
     out = flat.out_tree.unflatten(outs)
     return (out, derivative, flat.aux) if has_aux else (out, derivative)
-
-
-def _is_staged(trace: Trace | None) -> bool:
-    """Tell whether a trace, or one below it, records."""
-    while trace is not None and not isinstance(trace, JaxprTrace):
-        trace = trace.parent
-    return trace is not None
 
 
 _ROLES = {"linearize": "linear function", "vjp": "vjp function"}

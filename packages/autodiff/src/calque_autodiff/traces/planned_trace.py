@@ -1,0 +1,167 @@
+"""Derivatives over evaluation: an operation whose types were met before runs as code that its rules gave once.
+
+One idea: the rules of an operation give the same equations whenever its operands have the same types.  A function of
+NumPy's is such an operation too, although it has many equations.  Its code is looked up here; what runs, and what is
+kept of it, differs between forward and backward derivatives.
+
+Under another trace over evaluation, such as a derivative of this derivative or a batch, the code takes tracers: it is
+then a function, for which that trace may have code in turn.
+
+Read next: `step_trace.py` and `push_trace.py`, the two kinds of derivatives; `operations.py` of this package, which
+makes the code.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_autodiff.operations import function_operations, primitive_operations
+from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.traces.steps import FLOATS, LinearizedOperation
+from calque_core import Primitive, Trace, Tracer, evaluation, typeof
+from calque_core.extend import (
+    DEFAULT_SETTINGS,
+    SCALAR_TYPES,
+    ArrayOperations,
+    JaxprTrace,
+    add_option,
+    add_options,
+    current_position,
+    exact_params,
+    here,
+    mark_wrapper,
+    may_expand,
+    plain_types,
+)
+
+Value = Any
+
+
+class PlannedTracer(ArrayOperations, JVPTracer):
+    """A tracer of a trace that knows functions: its methods and operators, which are such functions, ask the trace."""
+
+    __slots__ = ()
+
+
+Operands = tuple[list[Value], list[Value]]  # the primals of operands, the tangents of these that have one
+_OPERANDS = frozenset((np.ndarray, *SCALAR_TYPES))  # the classes of a primitive's operands without a tangent
+
+
+def evaluates(trace: Trace | None) -> bool:
+    """Tell whether a trace computes values: neither it nor a trace below it records."""
+    while trace is not None and not isinstance(trace, JaxprTrace):
+        trace = trace.parent
+    return trace is None
+
+
+def operands_among(args: Sequence[Value], floats: Collection[type]) -> list[Value]:
+    """Return the operands of a function among its arguments: tracers, and numbers of the classes `floats`."""
+    return [x for x in args if isinstance(x, Tracer) or type(x) in floats]
+
+
+def _no_option(key: list[Any], x: Value) -> bool:
+    """Refuse an argument: a primitive has operands alone."""
+    return False
+
+
+class PlannedTrace(JVPTrace):
+    """Applies jvp rules over evaluation, and code in their place where it is known."""
+
+    def __init__(self, parent: Trace, tangent_trace: Trace) -> None:
+        JVPTrace.__init__(self, parent, tangent_trace)
+        self.tracer = PlannedTracer
+
+    @abstractmethod
+    def run_known(
+        self, operation: LinearizedOperation, primals: list[Value], tangents: Sequence[Value]
+    ) -> list[Value] | None:
+        """Run the code of an operation, and return its results; return None where a rule has to run."""
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        """Run a known primitive by its code, or by its rule."""
+        if primitive.is_leaf and here().settings is DEFAULT_SETTINGS:
+            key: list[Any] = [primitive]
+            operands = self.operands(key, args, _OPERANDS, _no_option)
+            if operands is not None:
+                if params:
+                    key.append(exact_params(params))
+                operation = primitive_operations.find(key, key, params)
+                outs = None if operation is None else self.run_known(operation, *operands)
+                if outs is not None:
+                    return outs
+        return self.run_rule(primitive, args, params)
+
+    @mark_wrapper
+    def process_function(
+        self, function: Callable[..., Value], args: Sequence[Value], options: Mapping[str, Any]
+    ) -> Value:
+        """Run a known function by its code, or call it.
+
+        Its operands are the arguments with a tangent, and floats unless the function looks at their values.  All other
+        arguments are options: a function may look at the elements of an array without a tangent.
+        """
+        key: list[Any] = [function]
+        operands = self.operands(key, args, FLOATS, add_option)
+        if operands is None or (options and not add_options(key, options)) or not may_expand():
+            return function(*args, **options)
+        primals, tangents = operands
+        floats: Collection[type] = FLOATS
+        known = function_operations.find(key, self, function, args, options, floats)
+        if known is not None and known.operation is None:  # the function looks at floats: their texts join the key
+            key += [repr(x) for x in args if type(x) in FLOATS]
+            primals = [p for p, x in zip(primals, operands_among(args, FLOATS)) if isinstance(x, Tracer)]
+            floats = ()
+            known = function_operations.find(key, self, function, args, options, floats)
+        outs = None if known is None or known.operation is None else self.run_known(known.operation, primals, tangents)
+        if known is None or outs is None:
+            return function(*args, **options)
+        return outs[0] if known.function.is_new_array else known.function.results(outs, operands_among(args, floats))
+
+    def operands(
+        self,
+        key: list[Any],
+        args: Sequence[Value],
+        kinds: Collection[type],
+        add_other: Callable[[list[Any], Value], bool],
+    ) -> Operands | None:
+        """Return the primals of tracers and arguments of the classes `kinds`, and the tangents.
+
+        Their types are appended to a key; `add_other(key, x)` appends any other argument, or returns False.  None says
+        that the rules have to run.
+        """
+        primals: list[Value] = []
+        tangents: list[Value] = []
+        for x in args:
+            kind = type(x)
+            if kind is PlannedTracer and x._trace is self:
+                primal = x.primal
+                if type(primal) not in plain_types and self.parent is evaluation:
+                    return None
+                key.append(x.aval)
+                primals.append(primal)
+                tangents.append(x._tangent)
+            elif kind in kinds:
+                key.append(kind)
+                if kind is np.ndarray:
+                    key.append(typeof(x))
+                primals.append(x)
+            elif self.parent is not evaluation and isinstance(x, Tracer):
+                key += np.ndarray, x.aval
+                primals.append(x)
+            elif not add_other(key, x):
+                return None
+        return (primals, tangents) if tangents else None
+
+    def under_parent(self, run: Callable[..., Value], *args: Value) -> Value:
+        """Return `run(*args)`, computed under the parent, at the user's line."""
+        context = here()
+        before, source = context.trace, context.source
+        try:
+            context.trace, context.source = self.parent, current_position(5)
+            return run(*args)
+        finally:
+            context.trace, context.source = before, source

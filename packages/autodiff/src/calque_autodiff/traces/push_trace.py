@@ -1,0 +1,46 @@
+"""The trace of forward derivatives over evaluation.
+
+One idea: the code of an operation takes primals and tangents, and returns the results and their tangents.
+
+Read next: `planned_trace.py`, which looks the code up; `verbs/forward.py` for `jvp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calque_autodiff.traces.planned_trace import PlannedTrace, PlannedTracer
+from calque_autodiff.traces.steps import LinearizedOperation
+from calque_core import Trace, evaluation
+from calque_core.extend import plain_types
+
+Value = Any
+
+
+class PushTrace(PlannedTrace):
+    """Applies jvp rules, or runs the code of a result and its tangent."""
+
+    def __init__(self, parent: Trace) -> None:
+        PlannedTrace.__init__(self, parent, parent)
+
+    def run_known(
+        self, operation: LinearizedOperation, primals: list[Value], tangents: Sequence[Value]
+    ) -> list[Value] | None:
+        """Run an operation's straight-line code; return None where a rule has to run."""
+        push = operation.push()
+        values = [*primals, *tangents]
+        try:
+            if plain_types.keys() >= set(map(type, values)):
+                results = push.function(*values)
+            elif self.parent is evaluation:  # arrays of another kind
+                return None
+            else:
+                results = self.under_parent(self.parent.process_function, push.of_any, values, {})  # type: ignore[union-attr]
+        except Exception:  # noqa: BLE001  the rule raises it again, and names the place
+            return None
+        dots = iter(results[len(operation.out_avals) :])
+        return [
+            x if aval is None else PlannedTracer(self, x, next(dots), out_aval)
+            for x, aval, out_aval in zip(results, operation.dot_avals, operation.out_avals)
+        ]

@@ -1,0 +1,92 @@
+"""Forward derivatives over evaluation: an operation whose types were met before runs as code."""
+
+import numpy as np
+import pytest
+
+from calque_autodiff import defjvp, grad, jvp
+from calque_autodiff.operations import function_operations, primitive_operations
+from calque_core import Primitive, config, lax
+from calque_core.extend import advance_rule_epoch
+
+X = np.linspace(0.5, 1.6, 6).reshape(2, 3)
+X_DOT = np.linspace(-1.0, 2.0, 6).reshape(2, 3)
+CONSTANT = np.linspace(-1.0, 1.0, 6).reshape(2, 3)
+FUNCTIONS = {
+    "a mean": lambda x: np.mean(x, axis=1, keepdims=True) * x,
+    "a standard deviation": lambda x: x.std(axis=0) + x.var(),
+    "one operand twice": lambda x: x * x - np.multiply(x, x) / 3.0,
+    "numbers": lambda x: (2.0 * x - 1) / 3.0 + np.float32(2.0) * x,
+    "powers": lambda x: x**2 + x**0.5 + x**-1.5 + 2.0**x + np.power(x, 3.0),
+    "a constant array": lambda x: x * CONSTANT + np.maximum(x, CONSTANT),
+    "views": lambda x: x.reshape(3, 2).T[0] * x[:, 1:].T.ravel()[:3],
+    "several results": lambda x: np.divmod(x, 0.3)[1],
+    "results without tangents": lambda x: x * x.argmax(axis=1, keepdims=True) + (x > 1.0),
+    "primitives": lambda x: lax.sin(lax.mul(x, x)),
+    "a branch on a value": lambda x: x if x[0, 0] > 10.0 else np.sin(x),
+}
+
+
+@pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_each_call_gives_the_value_and_the_derivative_of_differences(f):
+    expected = (f(X + 1e-6 * X_DOT) - f(X - 1e-6 * X_DOT)) / 2e-6
+    for _ in range(5):
+        out, out_dot = jvp(f, (X,), (X_DOT,))
+        np.testing.assert_allclose(out, f(X), rtol=1e-14)
+        np.testing.assert_allclose(out_dot, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_no_table_grows_after_the_third_call():
+    advance_rule_epoch()
+    for _ in range(3):
+        jvp(lambda x: np.var(lax.sin(x)), (X,), (X_DOT,))
+    made = len(function_operations.known), len(primitive_operations.known)
+    assert all(made)
+    for _ in range(3):
+        jvp(lambda x: np.var(lax.sin(x)), (X,), (X_DOT,))
+    assert (len(function_operations.known), len(primitive_operations.known)) == made
+
+
+def test_a_derivative_along_a_gradient_agrees_with_differences():
+    f = lambda x: np.sum(np.tanh(x) * x**3)
+    expected = (grad(f)(X + 1e-6 * X_DOT) - grad(f)(X - 1e-6 * X_DOT)) / 2e-6
+    for _ in range(7):
+        np.testing.assert_allclose(jvp(grad(f), (X,), (X_DOT,))[1], expected, rtol=1e-6, atol=1e-8)
+
+
+def test_results_share_no_memory_with_the_arguments():
+    for _ in range(5):
+        x, x_dot = X.copy(), X_DOT.copy()
+        out, out_dot = jvp(lambda x: x.reshape(6), (x,), (x_dot,))
+        out[:] = out_dot[:] = 0.0
+        np.testing.assert_array_equal(x, X)
+        np.testing.assert_array_equal(x_dot, X_DOT)
+
+
+def test_an_error_names_the_rule():
+    f = lambda x: np.mean(np.log(x))
+    for _ in range(4):
+        jvp(f, (X,), (X_DOT,))
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="divide by zero") as caught:
+        jvp(f, (np.array([1.0, 0.0]),), (np.ones(2),))
+    assert any("derivative rule of 'log'" in note for note in caught.value.__notes__)
+
+
+def test_other_settings_run_the_rules():
+    f = lambda x: np.mean(x, axis=0).sum()
+    for _ in range(4):
+        jvp(f, (X,), (X_DOT,))
+    with config.enable_x64(False):
+        assert jvp(f, (X,), (X_DOT,))[1].dtype == np.float32
+    with np.errstate(invalid="ignore"), config.debug_nans(True), pytest.raises(FloatingPointError, match="nan"):
+        jvp(lambda x: np.sqrt(x).sum(), (np.array([-1.0, 1.0]),), (np.ones(2),))
+
+
+def test_a_rule_that_replaces_another_one_is_used_at_once():
+    triple_p = Primitive("triple_forward")
+    triple_p.def_impl(lambda x: np.multiply(3.0, x), leaf=True)
+    triple_p.def_abstract_eval(lambda x: x.strip_weak_type())
+    defjvp(triple_p, lambda x_dot, out, x: triple_p.bind(x_dot))
+    for _ in range(4):
+        assert jvp(triple_p.bind, (2.0,), (1.0,)) == (6.0, 3.0)
+    triple_p.def_rule("jvp", lambda primals, tangents: (primals[0], tangents[0]), override=True)
+    assert jvp(triple_p.bind, (2.0,), (1.0,)) == (2.0, 1.0)
