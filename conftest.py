@@ -125,7 +125,12 @@ def row_of(item: pytest.Item) -> tuple[str, ...]:
     """Return the name of a case's test and those of the parameters that are its row."""
     names = item.get_closest_marker("sampled").kwargs.get("rows", ())
     values = [item.callspec.params[name] for name in names]
-    return (item.nodeid.partition("[")[0], *(str(getattr(value, "name", value)) for value in values))
+    return (item.nodeid.partition("[")[0], *map(name_of, values))
+
+
+def name_of(value: Any) -> str:
+    """Return a text of a parameter that is one for all processes: that of a function has an address."""
+    return str(getattr(value, "name", getattr(value, "__name__", value)))
 
 
 def keep_of(item: pytest.Item) -> float:

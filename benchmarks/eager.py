@@ -108,6 +108,29 @@ def second_derivative(effort: Effort) -> Samples:
     return race(effort, derivatives, per=1, unit=1e-6)
 
 
+@row("eager gradient of a directional derivative: Rosenbrock", "us", budget=0.9, autograd=1.0)
+def hessian_vector_product(effort: Effort) -> Samples:
+    """The product of the Hessian and a vector, by a backward derivative of a backward derivative."""
+    point, direction = np.linspace(-1.0, 1.0, 10), np.linspace(0.5, 1.5, 10)
+
+    def product(xp: Any, grad: Any) -> Any:
+        gradient = grad(partial(rosenbrock, xp))
+        return grad(lambda x: xp.dot(gradient(x), direction))
+
+    products = {k.name: partial(product(plain(k), k.grad), point) for k in kits("calque", "autograd")}
+    check_agreement({name: product() for name, product in products.items()})
+    return race(effort, products, per=1, unit=1e-6)
+
+
+@row("eager vmap of grad of a small network", "us", jax=1.0)
+def mapped_gradient(effort: Effort) -> Samples:
+    """The gradients of 5 networks at once."""
+    networks = {name: np.stack([x * k for k in range(1, 6)]) for name, x in small_params().items()}
+    programs = {k.name: k.vmap(k.grad(partial(network_loss, plain(k)))) for k in kits(*MAPPING)}
+    check_agreement({name: np.asarray(program(networks)["w1"]) for name, program in programs.items()})
+    return race(effort, {name: partial(program, networks) for name, program in programs.items()}, per=1, unit=1e-6)
+
+
 def mapped_row(name: str, operation: Any) -> None:
     @row(f"eager vmap, per operation: {name}", "us", budget=0.08, jax=1.0)
     def mapped_operation(effort: Effort) -> Samples:

@@ -39,10 +39,10 @@ CORE = {  # the modules of core by folder; operations and the operators of array
 }
 GRADIENT = {  # the modules of autodiff that `grad` of a first function loads, by folder
     "": (
-        "checks functions jaxprs linear_functions operations partial_eval recorded rules signs traces transpose "
+        "checks functions jaxprs linear_functions operations partial_eval pulls recorded rules signs traces transpose "
         "transpositions verbs zeros"
     ),
-    "traces": "copies jvp_trace layouts step_trace steps tangent_trace tape",
+    "traces": "copies jvp_trace layouts planned_trace step_trace steps tangent_trace tape",
     "verbs": "gradient linearize",
 }
 OPERATORS = {  # the modules of core for operators and ufuncs of tracers, without the methods of arrays

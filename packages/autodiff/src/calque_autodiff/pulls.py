@@ -52,14 +52,21 @@ def pull_step(
     bars: dict[Any, Value],
 ) -> None:
     """Replace, in `bars`, the cotangents of the results of a step by cotangents of its operands."""
-    outvars = results if operation.pull is None else (results,)
-    cts = [computed(bars.pop(v, None)) for v in outvars]
-    has_ct = tuple([ct is not None for ct in cts])
-    if not any(has_ct):
+    if operation.pull is not None:
+        if results in bars:
+            _add_pulled(operation.pull, [computed(bars.pop(results))], invars, residuals, bars)
         return
-    pull = operation.pull or operation.pull_for(has_ct)
-    operand_cts = _pulled(pull, [ct for ct in cts if ct is not None], residuals)
-    for x, ct in zip(marked(invars, pull.nonzero), operand_cts):
+    cts = [computed(bars.pop(v, None)) for v in results]
+    has_ct = tuple([ct is not None for ct in cts])
+    if any(has_ct):
+        _add_pulled(operation.pull_for(has_ct), marked(cts, has_ct), invars, residuals, bars)
+
+
+def _add_pulled(
+    pull: Pull, cts: Sequence[Value], invars: Sequence[Var], residuals: Sequence[Value], bars: dict[Any, Value]
+) -> None:
+    """Add the cotangents of the operands of a step to `bars`."""
+    for x, ct in zip(invars if pull.is_whole else marked(invars, pull.nonzero), _pulled(pull, cts, residuals)):
         bars[x] = added(bars[x], ct) if x in bars else ct
 
 
