@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calque_autodiff import grad, linearize, value_and_grad, vjp
+from calque_autodiff import grad, jvp, linearize, value_and_grad, vjp
 from calque_core import Primitive, config, current_trace, jaxpr_as_fun, lax, make_jaxpr, named_scope
 from calque_core.testing import check_jaxpr
 
@@ -61,6 +61,39 @@ def test_the_recorded_gradient_is_that_of_differences(f):
         step = np.zeros_like(X)
         step[index] = 1e-6
         np.testing.assert_allclose(gradient[index], (loss(X + step) - loss(X - step)) / 2e-6, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_every_jvp_records_the_same_program_which_the_gradient_agrees_with(f):
+    def loss(x):
+        return total(f(x) * 2.0)
+
+    programs = [make_jaxpr(lambda x, x_dot: jvp(loss, (x,), (x_dot,)))(X, X) for _ in range(COUNT)]
+    assert [str(program) for program in programs] == [str(programs[0])] * COUNT
+    x_dot = np.cos(X)
+    _, slope = jaxpr_as_fun(programs[-1])(X, x_dot)
+    np.testing.assert_allclose(slope, np.sum(grad(loss)(X) * x_dot), rtol=1e-12)
+
+
+def test_a_tangent_that_is_its_primal_has_its_own_equations():
+    square_p = Primitive("square_of")
+    square_p.def_impl(lambda x: x * x, leaf=True)
+    square_p.def_abstract_eval(lambda x: x)
+
+    def rule(primals, tangents):
+        (x,), (x_dot,) = primals, tangents
+        return square_p.bind(x), lax.mul(square_p.bind(x) if x_dot is x else lax.mul(x, x_dot), 2.0)
+
+    square_p.def_rule("jvp", rule)
+
+    def names(same):
+        x = np.float64(3.0)
+        program = make_jaxpr(lambda x, t: jvp(square_p.bind, (x,), (x if same else t,)))(x, x)
+        return [eqn.primitive.name for eqn in program.eqns]
+
+    for _ in range(COUNT):
+        assert names(same=True) == ["square_of", "square_of", "mul"]
+        assert names(same=False) == ["square_of", "mul", "mul"]
 
 
 def test_a_function_runs_until_its_derivative_is_made():

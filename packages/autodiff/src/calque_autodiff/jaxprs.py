@@ -9,22 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.functions import linearized_functions
+from calque_autodiff.functions import dual_functions, linearized_functions
 from calque_autodiff.partial_eval import Place, at_places, without_repeats
-from calque_autodiff.recorded import recorded_halves
-from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.recorded import recorded_halves, recorded_jvp
 from calque_autodiff.zeros import instantiate_results
 from calque_core import (
     Jaxpr,
     Literal,
     Zero,
-    current_trace,
     dce_jaxpr,
-    eval_jaxpr,
-    stage,
-    tracing,
 )
-from calque_core.extend import is_nonzero, marked, merged, settings_key, split_results
+from calque_core.extend import is_nonzero, marked, settings_key, split_results
 
 Value = Any
 
@@ -45,21 +40,7 @@ def jvp_jaxpr(
     mask = tuple(nonzeros)
 
     def make() -> tuple[Jaxpr, list[bool]]:
-        out_mask: list[bool] = []
-
-        def differentiated(*args: Value) -> list[Value]:
-            parent = current_trace()
-            trace = JVPTrace(parent, parent)
-            trace.position = parent.position  # a search would pass the frames of all programs around this one
-            tangents = merged(mask, args[len(mask) :])
-            with tracing(trace):
-                tracers = [x if t is None else JVPTracer(trace, x, t) for x, t in zip(args, tangents)]
-                outs, out_dots = trace.split(eval_jaxpr(jaxpr, jaxpr.consts, *tracers))
-            out_mask[:] = is_nonzero(out_dots)
-            return [*outs, *marked(out_dots, out_mask)]
-
-        tangent_avals = [aval.to_tangent_aval() for aval in marked(jaxpr.in_avals, mask)]
-        return stage(differentiated, [*jaxpr.in_avals, *tangent_avals], verb="jvp"), out_mask
+        return recorded_jvp(jaxpr, mask, dual_functions)
 
     derived = jaxpr.memo(("jvp", mask, *settings_key()), make)
     return instantiate_results(derived, instantiate, [v.aval.to_tangent_aval() for v in jaxpr.outvars])

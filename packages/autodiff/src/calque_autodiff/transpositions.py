@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from calque_autodiff.functions import records_alone
 from calque_core import Literal, Primitive, UndefinedPrimal, Zero
 from calque_core.extend import (
     JaxprTrace,
@@ -33,9 +34,8 @@ Value = Any
 
 
 def may_copy_transpositions(trace: Any) -> bool:
-    """Tell whether a trace records operations and does nothing else with them, so that copies may take their place."""
-    records_alone = isinstance(trace, JaxprTrace) and type(trace).process_primitive is JaxprTrace.process_primitive
-    return records_alone and trace.is_open and may_expand()
+    """Tell whether equations may be copied into a trace here."""
+    return records_alone(trace) and trace.is_open and may_expand()
 
 
 def copied_transposition(

@@ -1,4 +1,4 @@
-"""Copies of the equations of a linearized function, in a trace of primals and a trace of tangents.
+"""Copies of the equations of a function and of its derivative, under a `JVPTrace`.
 
 Read next: `functions.py` of this package, which linearizes functions; `jvp_trace.py`, which asks for copies.
 """
@@ -19,6 +19,7 @@ from calque_core.extend import (
     is_new_operand,
     mark_wrapper,
     may_expand,
+    split_results,
 )
 
 Value = Any
@@ -47,6 +48,24 @@ class LinearizedFunction(NamedTuple):
         return outs, self.record_linear(tangent_trace, position, *residuals, *tangents)
 
 
+class DualFunction(NamedTuple):
+    """A function on operands of known types, some of which have tangents, with its derivative.
+
+    `record_both(trace, position, *tracers)`, of primals, then tangents, appends the equations of the results and of the
+    tangents; it returns the results, then the tangents of those that `out_mask` marks.
+    """
+
+    function: FunctionProgram
+    record_both: Callable[..., list[Value]]
+    out_mask: Sequence[bool]
+
+    def record(
+        self, trace: Any, position: Position | None, primals: Sequence[JitTracer], tangents: Sequence[JitTracer]
+    ) -> tuple[list[Value], list[Value]]:
+        """Record the function and its derivative under a `JVPTrace`; return the results and their tangents."""
+        return split_results(self.record_both(trace.parent, position, *primals, *tangents), self.out_mask)
+
+
 def _constant(trace: Any, x: Value) -> Any:
     """Return `trace.constant(x)`, for a variable of the parent of `trace` 0.8 us sooner."""
     if type(x) is not JitTracer:
@@ -59,7 +78,7 @@ def _constant(trace: Any, x: Value) -> Any:
 
 @mark_wrapper
 def copied_call(trace: Any, function: Callable[..., Value], args: Sequence[Value], options: Mapping[str, Any]) -> Value:
-    """Return the result of a function under a `JVPTrace` that has linearized functions, by copies of equations.
+    """Return the result of a function under a `JVPTrace` that knows functions, by copies of equations.
 
     It is None if the function has to run.
     """
@@ -85,7 +104,7 @@ def copied_call(trace: Any, function: Callable[..., Value], args: Sequence[Value
             return None
     if not tangents or (options and not add_options(key, options)):
         return None
-    if not (_are_distinct(primals) and _are_of(parent, primals) and _are_of(trace.tangent_trace, tangents)):
+    if not _are_variables(trace, primals, tangents):
         return None
     known = trace.functions.find(key, trace, function, args, options)
     if known is None:
@@ -95,9 +114,15 @@ def copied_call(trace: Any, function: Callable[..., Value], args: Sequence[Value
     return outs[0] if known.function.is_new_array else known.function.results(outs, tracers)
 
 
-def _are_distinct(primals: Sequence[Value]) -> bool:
-    """Tell whether no two operands have one primal: the key tells tracers apart, the equations their primals."""
-    return len(primals) == 1 or len({id(x) for x in primals}) == len(primals)
+def _are_variables(trace: Any, primals: Sequence[Value], tangents: Sequence[Value]) -> bool:
+    """Tell whether all are variables of the two parents of `trace`, and no two of them are one in the equations.
+
+    The key tells apart the tracers that hold them.
+    """
+    if not (_are_of(trace.parent, primals) and _are_of(trace.tangent_trace, tangents)):
+        return False
+    operands = primals if trace.is_linearizing else [*primals, *tangents]
+    return len(operands) == 1 or len({id(x) for x in operands}) == len(operands)
 
 
 def _are_of(trace: Any, values: Sequence[Value]) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.traces.copies import LinearizedFunction, copied_call
+from calque_autodiff.traces.copies import DualFunction, LinearizedFunction, copied_call
 from calque_autodiff.traces.steps import Step
 from calque_core import (
     Primitive,
@@ -107,11 +107,11 @@ class JVPTrace(Trace):
         self,
         parent: Trace,
         tangent_trace: Trace,
-        functions: Plans[LinearizedFunction] | None = None,
+        functions: Plans[LinearizedFunction] | Plans[DualFunction] | None = None,
     ) -> None:
         super().__init__(parent)
         self.tangent_trace = tangent_trace
-        self.functions = functions  # if the parent records and the derivative is linearized
+        self.functions = functions  # if the parent records operations and does nothing else with them
         self.tracer = JVPTracer if functions is None else StagedJVPTracer
         self.is_linearizing = tangent_trace is not parent  # a jvp inside of a rule has a tangent trace as its parent
         if self.is_linearizing:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, overload
 
 from calque_autodiff.checks import check_out_tangents
-from calque_autodiff.functions import linearized_functions
+from calque_autodiff.functions import linearized_functions, records_alone
 from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run, pull, push
 from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_autodiff.traces.planned_trace import evaluates
@@ -24,7 +24,6 @@ from calque_core.extend import (
     Captures,
     FlatFunction,
     FlatPrimals,
-    JaxprTrace,
     check_callable,
     check_outputs,
     copy_shared,
@@ -60,8 +59,7 @@ def linearize_flat(
     if has_steps and evaluates(parent):
         trace = StepTrace(parent, tangent_trace)
     else:
-        functions = linearized_functions if type(parent).process_primitive is JaxprTrace.process_primitive else None
-        trace = JVPTrace(parent, tangent_trace, functions)
+        trace = JVPTrace(parent, tangent_trace, linearized_functions if records_alone(parent) else None)
     record_call(trace, fun)
     trace.verb = tangent_trace.verb = flat.verb
     tangent_trace.fun, tangent_trace.position = fun, trace.position
