@@ -188,3 +188,12 @@ def test_clip_makes_an_array_of_a_python_number_and_not_of_a_bound():
         assert got.dtype == want.dtype
         assert got == want
     assert make_jaxpr(lambda x: np.clip(x, 0, 1.5))(np.ones(2, "float32")).out_avals[0].dtype == np.float32
+
+
+def test_the_one_axis_of_a_vector_may_be_an_integer():
+    x = np.arange(3.0)
+    for axes in (0, np.int64(-1), np.array(0)):
+        jaxpr = make_jaxpr(lambda x, axes=axes: np.transpose(x, axes))(x)
+        assert str(jaxpr.out_avals[0]) == "float64[3]"
+    with pytest.raises(ValueError, match=r"transpose.*axis 1 is out of range for ndim 1"):
+        make_jaxpr(lambda x: np.transpose(x, 1))(x)

@@ -172,3 +172,13 @@ def test_a_dtype_that_a_ufunc_is_not_defined_for_is_named(ufunc, char, words):
         traced(ufunc, *[array(LEFT, char)] * ufunc.nin)
     assert str(caught.value).startswith(words)
     assert str(caught.value).endswith("Convert the operand first.")
+
+
+@pytest.mark.parametrize("ufunc", [np.log2, np.log10], ids=lambda u: u.__name__)
+def test_a_logarithm_of_zero_and_infinities_has_numpys_parts(ufunc):
+    z = np.array([0j, complex(np.inf, 1), complex(-np.inf, 0), 2 - 3j])
+    with np.errstate(divide="ignore"):
+        want = ufunc(z)
+        (got,) = traced(ufunc, z)
+    for part in ("real", "imag"):
+        np.testing.assert_allclose(getattr(got, part), getattr(want, part), rtol=1e-15)

@@ -275,3 +275,12 @@ def test_an_order_in_memory_is_one_of_numpys_arrays_alone():
     ):
         with pytest.raises(TypeError, match=r"the order is 'F', but only arrays of NumPy's have another order.*Remove"):
             make_jaxpr(call)(np.ones(2))
+
+
+def test_a_complex_number_becomes_true_unless_both_parts_are_zero(agree):
+    z = np.array([0, 2j, 1, complex(0, np.nan)])
+    agree(
+        lambda m, z: [m.asarray(z, bool), m.full_like(np.zeros(2, bool), z[1]), m.full((2,), z[1], bool)],
+        z,
+        plain=False,
+    )

@@ -87,3 +87,10 @@ def test_numpys_own_ufuncs_are_traced():
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", "float32"])
 def test_sinc_and_i0_of_integers_are_computed_in_float64(dtype, agree):
     agree(lambda m, x: [m.sinc(x), m.i0(x)], np.array([0, 1, 1]).astype(dtype), ulps=50)
+
+
+@pytest.mark.parametrize("name", ["gcd", "lcm"])
+def test_divisors_of_bools_beside_integers_are_numpys(name, agree):
+    agree(lambda m, x, y: getattr(m, name)(x, y), np.array([True, False]), np.array([4, 6], np.int8))
+    with pytest.raises(TypeError, match=rf"{name} of bool\[\] and bool\[\] at .*. Give integers"):
+        make_jaxpr(getattr(cnp, name))(np.bool_(True), np.bool_(True))

@@ -94,3 +94,14 @@ def test_bfloat16_beside_small_integers_stays_bfloat16():
     ml_dtypes = pytest.importorskip("ml_dtypes", reason="bfloat16 is defined by ml_dtypes, which comes with jaxlib")
     out = cnp.hypot(np.array([3], np.uint8), np.array([4], ml_dtypes.bfloat16))
     assert (out.dtype, out.tolist()) == (np.dtype(ml_dtypes.bfloat16), [5.0])
+
+
+def test_conditions_and_choices_may_be_arrays(agree):
+    x = np.arange(6.0).reshape(2, 3)
+    agree(lambda m, x: m.select(x > 1, x, -1.0), x)
+
+
+def test_the_tolerance_of_complex_numbers_may_be_complex():
+    x = np.array([1.0, 2.0])
+    jaxpr = make_jaxpr(lambda x: cnp.isclose(x, x + 0.5, 0.0, 0.5 + 1j))(x)
+    np.testing.assert_array_equal(eval_jaxpr(jaxpr, [], x)[0], np.isclose(x, x + 0.5, 0.0, 0.5 + 1j))

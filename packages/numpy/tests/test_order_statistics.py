@@ -81,3 +81,11 @@ def test_wrong_arguments_are_refused():
             cnp.quantile(np.ones(2) * 1j, 0.5)
         with pytest.raises(ValueError, match=r"median of float64\[0,3\].*there are no elements over the axes \(0,\)"):
             cnp.median(x[:0], 0)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float16", "float32", "float64"])
+def test_the_dtype_of_a_quantile_is_numpys(dtype, agree):
+    a = np.array([4, 1, 3, 9], dtype)
+    for q in (0, 1, np.int64(1), 0.5, np.float32(0.5), np.float16(0.5), np.array([0.25, 0.5])):
+        agree(lambda m, a, q=q: m.quantile(a, q), a)
+    agree(lambda m, a: [m.percentile(a, 50), m.percentile(a, np.int64(75)), m.nanquantile(a, 1)], a)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import make_jaxpr
+from calque_core import TracerIntegerConversionError, make_jaxpr
 
 pytestmark = pytest.mark.sampled(keep=0.2)
 
@@ -76,3 +76,8 @@ def test_wrong_arguments_of_pad_are_refused(call, error, words):
         make_jaxpr(call)(np.ones((2, 3)))
     assert "pad" in str(caught.value)
     assert words in str(caught.value)
+
+
+def test_traced_widths_are_refused_by_their_argument():
+    with pytest.raises(TracerIntegerConversionError, match=r"an integer was asked.*the argument pad_width"):
+        make_jaxpr(cnp.pad)(np.ones(3), (1, 2))

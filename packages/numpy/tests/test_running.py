@@ -105,3 +105,7 @@ def test_a_running_sum_is_one_equation():
 def test_an_integral_over_points_with_more_axes_is_numpys(agree):
     x = np.array([[0.0, 1.0, 3.0], [1.0, 1.5, 2.0]])
     agree(lambda m, x: [m.trapezoid(x[0], x), m.trapezoid(x, x), m.trapezoid(x, x, axis=0), m.trapezoid(x, x[0])], x)
+
+
+def test_cumulative_functions_of_a_number_have_one_element(agree):
+    agree(lambda m, x: [m.cumulative_sum(x), m.cumulative_prod(x, include_initial=True)], np.float32(3), plain=False)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import NumpyRuleError, make_jaxpr
+from calque_core import NumpyRuleError, eval_jaxpr, make_jaxpr
 from calque_core.extend import entered
 
 SORTED = np.array([-2.0, -1.0, -1.0, 0.5, 3.0, np.inf, np.nan])
@@ -107,3 +107,14 @@ def test_the_size_of_counts_of_a_traced_array_is_not_known():
         NumpyRuleError, match=r"bincount of int64\[2\] at .*test_searching.py:.*Use length= to say the size"
     ):
         make_jaxpr(np.bincount)(np.array([0, 1]))
+
+
+def test_bools_are_counted_as_integers():
+    x = np.array([True, False, True])
+    jaxpr = make_jaxpr(lambda x: cnp.bincount(x, length=2))(x)
+    np.testing.assert_array_equal(eval_jaxpr(jaxpr, [], x)[0], np.bincount(x))
+
+
+def test_one_edge_and_none_make_no_bins(agree):
+    x = np.arange(3.0)
+    agree(lambda m, x: [*m.histogram(x, np.array([1.0])), *m.histogram(x, np.zeros(0), weights=x)], x)

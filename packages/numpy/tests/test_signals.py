@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
+from calque_core import TracerIntegerConversionError, make_jaxpr
 from calque_core.extend import entered
 
 WINDOWS = ["bartlett", "blackman", "hamming", "hanning"]
@@ -59,3 +60,13 @@ def test_wrong_arguments_are_refused():
             cnp.cov(x, aweights=x[:2])
         with pytest.raises(ValueError, match=r"cov of float64\[1,1,3\].*there are 3 axes. Give at most two"):
             cnp.cov(x[None, None])
+
+
+@pytest.mark.parametrize("name", ["bartlett", "blackman", "hamming", "hanning", "kaiser"])
+def test_the_size_of_a_window_is_known(name):
+    function, beta = getattr(cnp, name), (1.5,) * (name == "kaiser")
+    np.testing.assert_allclose(function(np.int64(4), *beta), getattr(np, name)(4, *beta), rtol=1e-12)
+    with pytest.raises(TracerIntegerConversionError, match=r"an integer was asked.*the argument M"):
+        make_jaxpr(function)(3, *beta)
+    with pytest.raises(TypeError, match=rf"{name} at test_signals.*M is array\(\[1., 1.\]\). Give an integer"):
+        function(np.ones(2), *beta)

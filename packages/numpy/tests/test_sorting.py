@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import make_jaxpr
+from calque_core import TracerIntegerConversionError, eval_jaxpr, make_jaxpr
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float32", "float64"])
@@ -40,3 +40,13 @@ def test_in_decreasing_order_equal_elements_keep_theirs_and_nan_stays_last(dtype
     want = [*ordered, *(i for i in range(6) if x[i] != x[i])]
     assert cnp.argsort(x, descending=True).tolist() == want
     np.testing.assert_array_equal(cnp.sort(x, descending=True), x[want])
+
+
+def test_positions_of_a_partition_are_known_integers():
+    x = np.array([3.0, 1.0, 2.0])
+    for kth in (1, -1, [0, 2], (1,), np.array([1]), np.int64(2)):
+        jaxpr = make_jaxpr(lambda x, kth=kth: cnp.partition(x, kth))(x)
+        np.testing.assert_array_equal(eval_jaxpr(jaxpr, [], x)[0], [1.0, 2.0, 3.0])
+    for name in ("partition", "argpartition"):
+        with pytest.raises(TracerIntegerConversionError, match=r"an integer was asked.*the argument kth"):
+            make_jaxpr(getattr(cnp, name))(x, 1)

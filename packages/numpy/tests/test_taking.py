@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import TracerArrayConversionError, TracerIntegerConversionError, make_jaxpr
+from calque_core import TracerArrayConversionError, TracerIntegerConversionError, eval_jaxpr, make_jaxpr
 from calque_core.extend import entered
 
 INDICES = np.array([[2, 0, -1], [1, 1, 2]])
@@ -125,3 +125,21 @@ def test_traced_positions_are_refused_with_their_own_error(function):
         TracerArrayConversionError, match=r"a NumPy array was asked of a traced value of type int64\[2\]"
     ):
         make_jaxpr(function)(np.ones(3), np.array([0, 2]))
+
+
+def test_bools_choose_the_first_and_the_second(agree):
+    agree(
+        lambda m, a: [m.choose(a, [np.array([1, 2]), np.array([3, 4])]), cnp.take(np.arange(3), a)],
+        np.array([True, False]),
+    )
+
+
+def test_the_shape_of_resize_is_known_and_holds_integers():
+    x = np.arange(3.0)
+    for shape in (2, (2, 2), [4], np.array([2, 1])):
+        jaxpr = make_jaxpr(lambda x, shape=shape: cnp.resize(x, shape))(x)
+        np.testing.assert_array_equal(eval_jaxpr(jaxpr, jaxpr.consts, x)[0], np.resize(x, shape))
+    with pytest.raises(TracerIntegerConversionError, match=r"an integer was asked.*the argument new_shape"):
+        make_jaxpr(cnp.resize)(x, 3)
+    with pytest.raises(TypeError, match=r"resize at test_taking.*new_shape is \(1.5,\). Give a sequence of integers"):
+        make_jaxpr(lambda x: cnp.resize(x, 1.5))(x)

@@ -81,7 +81,7 @@ def _converted(a: Value, dtype: DType) -> Value:
     out_dtype = typeof(a).dtype if dtype is None else dtype_argument(dtype)
     if type(a) in SCALARS:
         return out_dtype.type(as_dtype(a, out_dtype))
-    return as_result(lax.convert_element_type(a, out_dtype))
+    return as_result(as_dtype(a, out_dtype))
 
 
 def _of_buffer(a: Any) -> Any:

@@ -228,10 +228,9 @@ def gcd(x1: Value, x2: Value) -> Value:
 def _integers(name: str, x1: Value, x2: Value) -> tuple[Value, Value]:
     """Return the absolute values of two integers, in one dtype and shape."""
     check_dtypes(name, (typeof(x1), typeof(x2)))
-    for x in (x1, x2):
-        if typeof(x).kind not in "iu":
-            raise TypeError(f"{name} of {typeof(x)}{place()}. Give integers.")
     x1, x2 = binary(name, x1, x2)
+    if typeof(x1).kind not in "iu":
+        raise TypeError(f"{name} of {typeof(x1)} and {typeof(x2)}{place()}. Give integers.")
     shape = lax.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
     x1, x2 = (broadcast_to(as_result(x), shape) for x in (x1, x2))
     return (x1, x2) if typeof(x1).kind == "u" else (lax.abs(x1), lax.abs(x2))

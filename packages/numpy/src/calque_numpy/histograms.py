@@ -102,13 +102,13 @@ def histogram(
     """
     a = asarray(a)
     edges = histogram_bin_edges(a, bins, range, weights)
-    flat, n = ravel(a), typeof(edges).shape[0] - 1
-    position = _bins(flat, edges)
+    flat, n = ravel(a), max(typeof(edges).shape[0] - 1, 0)
     if weights is None:
         ones = lax.full(typeof(flat).shape, 1, canonicalize_dtype(np.intp))
     else:
         ones = ravel(asarray(weights))
-    counts = at(lax.full((n,), 0, typeof(ones).dtype))[position].add(ones, mode="drop")
+    counts = lax.full((n,), 0, typeof(ones).dtype)
+    counts = at(counts)[_bins(flat, edges)].add(ones, mode="drop") if n else counts  # one edge makes no bin
     if not density:
         return counts, edges
     counts = as_double(counts)

@@ -15,7 +15,17 @@ import numpy as np
 
 from calque_core import NumpyRuleError, finfo, implements, lax, typeof
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import absolute, all, as_dtype, floating, isfinite, isnan, promoted_dtype, truth
+from calque_core.extend.numpy_functions import (
+    absolute,
+    all,
+    as_dtype,
+    floating,
+    isfinite,
+    isnan,
+    less_equal,
+    promoted_dtype,
+    truth,
+)
 
 Value = Any
 
@@ -56,6 +66,7 @@ def select(condlist: Sequence[Value], choicelist: Sequence[Value], default: Valu
     >>> select([x < 2, x < 3], [x, 10 * x])
     array([ 1, 20,  0])
     """
+    condlist, choicelist = list(condlist), list(choicelist)
     if len(condlist) != len(choicelist) or not condlist:
         raise ValueError(
             f"select{place()} got {len(condlist)} conditions and {len(choicelist)} choices. Give one choice for each."
@@ -109,7 +120,7 @@ def isclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_na
     a, b = floating(a), floating(b)
     is_finite = isfinite(b)
     center = lax.select(is_finite, b, 0.0)  # inf - inf would give NaN and a warning
-    is_near = lax.le(absolute(lax.sub(a, center)), lax.add(lax.mul(absolute(center), rtol), atol))
+    is_near = less_equal(absolute(lax.sub(a, center)), lax.add(lax.mul(absolute(center), rtol), atol))
     out = lax.bitwise_or(lax.bitwise_and(is_finite, is_near), lax.eq(a, b))
     return lax.bitwise_or(out, lax.bitwise_and(isnan(a), isnan(b))) if equal_nan else out
 

@@ -281,8 +281,10 @@ def _quantile(name: str, a: Value, q: Value, axis: Axes, options: tuple[None, st
     if typeof(rows).kind == "c":
         raise TypeError(f"{name} of {typeof(a)}{place()}: there are only real quantiles. Use numpy.real or numpy.abs.")
     skips_nan = name.startswith("nan") and typeof(rows).kind == "f"
-    dtype, q = result_type(_float_dtype(rows), q), _probabilities(name, q)
-    ordered = lax.sort(rows if method in _DISCRETE else as_dtype(rows, dtype), 0)
+    is_discrete = method in _DISCRETE or (method == "linear" and _is_end(name, q))
+    dtype, q = result_type(rows, q), _probabilities(name, q)
+    dtype = canonicalize_dtype(np.float64) if kind_of(dtype) in "biu" else dtype
+    ordered = lax.sort(rows if is_discrete else as_dtype(rows, dtype), 0)
     n = typeof(rows).shape[0]
     counts = as_dtype(_count(rows), typeof(q).dtype) if skips_nan else None
     q_ndim = typeof(q).ndim
@@ -293,7 +295,7 @@ def _quantile(name: str, a: Value, q: Value, axis: Axes, options: tuple[None, st
     position = lax.clamp(0.0, METHODS[method](q, n if counts is None else counts), _last(n, counts, q))
     below = lax.floor(position)
     low, high = (_neighbour(ordered, i, skips_nan) for i in (below, lax.ceil(position)))
-    if method in _DISCRETE:
+    if is_discrete:
         result = low
     else:
         weight = lax.sub(position, below)
@@ -304,6 +306,11 @@ def _quantile(name: str, a: Value, q: Value, axis: Axes, options: tuple[None, st
     else:
         result = _nan_if_any(rows, result)
     return lax.expand_dims(result, tuple(q_ndim + d for d in axes)) if keepdims and axes else result
+
+
+def _is_end(name: str, q: Value) -> bool:
+    """Tell whether the type of q allows 0 and 1 alone, where the quantile is an element and keeps its dtype."""
+    return name.endswith("quantile") and typeof(asarray(q)).kind in "biu"
 
 
 def _last(n: int, counts: Value | None, q: Value) -> Value:

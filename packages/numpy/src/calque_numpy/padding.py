@@ -8,6 +8,7 @@ borders.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from calque_numpy.creation import asarray
 from calque_numpy.order_statistics import median
 from calque_numpy.ranges import linspace
 from calque_numpy.taking import take
+from calque_pytree import tree_map
 
 Value = Any
 Pair = tuple[Any, ...]  # the values before and after
@@ -96,7 +98,7 @@ def _pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     if isinstance(pad_width, dict):
         pad_width = [pad_width.get(i, pad_width.get(i - ndim, 0)) for i in range(ndim)]
         pad_width = [(width, width) if np.ndim(width) == 0 else width for width in pad_width]
-    widths = np.asarray(pad_width)
+    widths = np.asarray(tree_map(index, pad_width) if has_tracer(pad_width) else pad_width)
     if kind_of(widths.dtype) not in "iu":
         raise TypeError(f"pad{where()}: pad_width is {pad_width!r}. Give integers.")
     if widths.size and widths.min() < 0:

@@ -91,6 +91,7 @@ def cumulative_sum(
     array([0, 1, 3, 6])
     """
     refuse("cumulative_sum", out=out)
+    x = x if typeof(x).ndim else lax.reshape(x, (1,))
     axis = _only_axis("cumulative_sum", x, axis)
     return _after_initial(_running("cumulative_sum", lax.cumsum, x, axis, dtype), axis, 0, include_initial)
 
@@ -109,13 +110,15 @@ def cumulative_prod(
     array([1, 2, 6])
     """
     refuse("cumulative_prod", out=out)
+    x = x if typeof(x).ndim else lax.reshape(x, (1,))
     axis = _only_axis("cumulative_prod", x, axis)
     return _after_initial(_running("cumulative_prod", lax.cumprod, x, axis, dtype), axis, 1, include_initial)
 
 
 def _only_axis(name: str, x: Value, axis: int | None) -> int:
+    """Return the axis of an array that is no scalar.  Raises: ValueError unless `axis` chooses one of several axes."""
     ndim = typeof(x).ndim
-    if ndim == 0 or (axis is None and ndim != 1):
+    if axis is None and ndim != 1:
         raise ValueError(f"{name} of {typeof(x)}{place()}: there are {ndim} axes. Choose one by axis=.")
     return canonical_axis(name, 0 if axis is None else axis, ndim)
 

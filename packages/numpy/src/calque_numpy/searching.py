@@ -186,6 +186,7 @@ def bincount(x: Value, /, weights: Value = None, minlength: int = 0, *, length: 
     array([1, 0, 2])
     """
     x = asarray(x)
+    x = as_dtype(x, canonicalize_dtype(np.intp)) if typeof(x).kind == "b" else x
     if typeof(x).ndim != 1 or typeof(x).kind not in "iu":
         raise (ShapeError if typeof(x).ndim != 1 else TypeError)(
             f"bincount of {typeof(x)}{place()}. Give a vector of integers."

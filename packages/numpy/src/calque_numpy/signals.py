@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
+from calque_core.extend import integer
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, clip, conjugate, imag, mean, real
 from calque_core.extend.numpy_functions import sum as total
@@ -194,6 +195,14 @@ def corrcoef(x: Value, y: Value = None, rowvar: bool = True, *, dtype: DType = N
 # Windows
 
 
+def _known_size(name: str, M: Any) -> Any:
+    """Return the size of a window, an integer; NumPy's functions take floats, too.
+
+    Raises: TypeError for an array; TracerIntegerConversionError for a traced size.
+    """
+    return M if isinstance(M, (int, float, np.number)) else integer(name, "M", M)
+
+
 def bartlett(M: int) -> Value:
     """Return the triangular window of M points.
 
@@ -201,7 +210,7 @@ def bartlett(M: int) -> Value:
     >>> bartlett(3)
     array([0., 1., 0.])
     """
-    return asarray(np.bartlett(M))
+    return asarray(np.bartlett(_known_size("bartlett", M)))
 
 
 def blackman(M: int) -> Value:
@@ -211,7 +220,7 @@ def blackman(M: int) -> Value:
     >>> blackman(3).round(2)
     array([-0.,  1., -0.])
     """
-    return asarray(np.blackman(M))
+    return asarray(np.blackman(_known_size("blackman", M)))
 
 
 def hamming(M: int) -> Value:
@@ -221,7 +230,7 @@ def hamming(M: int) -> Value:
     >>> hamming(3)
     array([0.08, 1.  , 0.08])
     """
-    return asarray(np.hamming(M))
+    return asarray(np.hamming(_known_size("hamming", M)))
 
 
 def hanning(M: int) -> Value:
@@ -231,7 +240,7 @@ def hanning(M: int) -> Value:
     >>> hanning(3)
     array([0., 1., 0.])
     """
-    return asarray(np.hanning(M))
+    return asarray(np.hanning(_known_size("hanning", M)))
 
 
 def kaiser(M: int, beta: Value) -> Value:
@@ -243,6 +252,7 @@ def kaiser(M: int, beta: Value) -> Value:
     >>> kaiser(3, 0.0)
     array([1., 1., 1.])
     """
+    M = _known_size("kaiser", M)
     if M <= 1:
         return asarray(np.ones(max(M, 0)))
     t = asarray((np.arange(M) - (M - 1) / 2) / ((M - 1) / 2))

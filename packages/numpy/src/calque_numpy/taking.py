@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import implements, is_tracer, lax, typeof
+from calque_core import canonicalize_dtype, implements, is_tracer, lax, typeof
 from calque_core.extend import host_values, short_repr
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axis, integers, ravel, refuse
@@ -56,10 +56,11 @@ def _all(count: int) -> tuple[slice, ...]:
 
 
 def checked_positions(name: str, indices: Value, size: int, mode: str) -> Value:
-    """Return the positions under a mode of NumPy's: "raise", "wrap" or "clip".
+    """Return the positions under a mode of NumPy's: "raise", "wrap" or "clip"; bools are 0 and 1.
 
     Raises: ValueError for another mode; TypeError for indices that are no integers.
     """
+    indices = as_dtype(indices, canonicalize_dtype(np.intp)) if typeof(indices).kind == "b" else indices
     if typeof(indices).kind not in "iu":
         raise TypeError(f"{name}{place()}: the indices are {typeof(indices)}. Give integers.")
     if mode not in ("raise", "wrap", "clip"):

@@ -32,8 +32,12 @@ _FLOAT64 = np.dtype("float64")
 
 
 def as_dtype(x: Value, dtype: np.dtype[Any]) -> Value:
-    """Return `x` in `dtype`; a Python scalar becomes a NumPy scalar without an operation."""
-    return _convert(x, typeof(x), dtype)
+    """Return `x` in `dtype`; a Python scalar becomes a NumPy scalar without an operation.
+
+    As in NumPy, a complex number is True unless both parts are zero; `lax.convert_element_type` takes its real part.
+    """
+    aval = typeof(x)
+    return lax.ne(x, 0) if dtype.kind == "b" and aval.kind == "c" else _convert(x, aval, dtype)
 
 
 def kind(x: Value) -> str:

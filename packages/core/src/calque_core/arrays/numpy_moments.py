@@ -16,6 +16,7 @@ from calque_core.arrays.numpy_protocol import implements, refuse
 from calque_core.arrays.numpy_reductions import fill_masked, keep_axes, reduced_axes, reduced_count
 from calque_core.frames.source import where as place
 from calque_core.ops.axes import Axes
+from calque_core.traces.tracer import is_tracer
 from calque_core.types.array_methods import array_operation
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import canonicalize_dtype, is_float, kind_of
@@ -100,7 +101,7 @@ def var(  # noqa: PLR0913  (the signature is NumPy's)
     [np.float64(1.0)]
     """
     refuse("var", out=out)
-    if ddof and correction is not None:
+    if correction is not None and ddof:
         raise ValueError(f"var{place()} got ddof={ddof} and correction={correction}, which are one option. Give one.")
     aval = typeof(a)
     axes = reduced_axes("var", axis, aval.ndim)
@@ -119,7 +120,9 @@ def var(  # noqa: PLR0913  (the signature is NumPy's)
 
 def _positive(count: Value, ddof: float) -> Value:
     """Return count - ddof, or 0 if it is negative."""
-    return max(count - ddof, 0) if isinstance(count, int) else lax.max(lax.sub(count, ddof), 0)
+    if isinstance(count, int) and not is_tracer(ddof):
+        return max(count - ddof, 0)
+    return lax.max(lax.sub(count, ddof), 0)
 
 
 def _squared_size(x: Value) -> Value:

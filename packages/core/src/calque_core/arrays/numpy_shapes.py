@@ -22,7 +22,7 @@ from calque_core.frames.source import where
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integer, integers
 from calque_core.traces.tracer import copy_of, view_of
 from calque_core.types.array_methods import array_method, array_operation
-from calque_core.types.avals import Shape, typeof
+from calque_core.types.avals import Shape, is_array_like, typeof
 from calque_core.types.dtypes import canonicalize_dtype
 from calque_core.types.promotion import can_cast
 
@@ -100,7 +100,7 @@ def ravel(a: Value, order: str = "C") -> Value:
 
 @implements(np.transpose)
 def transpose(a: Value, axes: Any = None) -> Value:
-    """Return the array with its axes in the order `axes`; in reverse order for None.
+    """Return the array with its axes in the order `axes`; in reverse order for None.  One axis may be an integer.
 
     Raises: ValueError if `axes` does not name each axis once.
 
@@ -112,6 +112,7 @@ def transpose(a: Value, axes: Any = None) -> Value:
     n = len(typeof(a).shape)
     if axes is None:
         return view_of(a, lax.transpose(a, range(n)[::-1]))
+    axes = (axes,) if is_array_like(axes) and not typeof(axes).ndim else axes
     return view_of(a, lax.transpose(a, [canonical_axis("transpose", axis, n) for axis in axes]))
 
 

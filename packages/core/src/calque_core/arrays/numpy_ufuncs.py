@@ -63,12 +63,19 @@ def bitwise_count(x: Value) -> Value:
 
 def log2(x: Value) -> Value:
     """Return the logarithm to base 2."""
-    return lax.div(lax.log(x), math.log(2))
+    return _over(lax.log(x), math.log(2))
 
 
 def log10(x: Value) -> Value:
     """Return the logarithm to base 10."""
-    return lax.div(lax.log(x), math.log(10))
+    return _over(lax.log(x), math.log(10))
+
+
+def _over(x: Value, size: float) -> Value:
+    """Return x / size; of a complex number, by parts, since an infinity divided by a complex number is NaN."""
+    if kind(x) == "c":
+        return lax.complex(lax.div(lax.real(x), size), lax.div(lax.imag(x), size))
+    return lax.div(x, size)
 
 
 def deg2rad(x: Value) -> Value:
