@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from calque_autodiff.functions import dual_functions, linearized_functions
 from calque_autodiff.partial_eval import Place, at_places, without_repeats
 from calque_autodiff.recorded import recorded_halves, recorded_jvp
+from calque_autodiff.traces.copies import LinearizedFunction
 from calque_autodiff.zeros import instantiate_results
 from calque_core import (
     Jaxpr,
@@ -19,7 +20,7 @@ from calque_core import (
     Zero,
     dce_jaxpr,
 )
-from calque_core.extend import is_nonzero, marked, settings_key, split_results
+from calque_core.extend import Plans, is_nonzero, marked, settings_key, split_results
 
 Value = Any
 
@@ -86,18 +87,22 @@ def linearize_jaxpr(jaxpr: Jaxpr, nonzeros: Sequence[bool]) -> Linearized:
     { lambda ; a:f64[] b:f64[]. let c:f64[] = mul b a in (c,) }
     """
     mask = tuple(nonzeros)
+    key = ("linearize", mask, *settings_key())
+    return jaxpr.memo(key, lambda: linearization(jaxpr, mask, linearized_functions))  # type: ignore[no-any-return]
 
-    def make() -> Linearized:
-        known, linear = recorded_halves(jaxpr, mask, linearized_functions)
-        num_outs = len(jaxpr.outvars)
-        outs, residuals = known.outvars[:num_outs], known.outvars[num_outs:]
-        is_tangent = [False] * len(residuals) + [True] * sum(mask)
-        linear, used = dce_jaxpr(linear, [True] * num_outs, instantiate=is_tangent)
-        known = known.replace(outvars=[*outs, *marked(residuals, used[: len(residuals)])])
-        smaller, sources = without_repeats(known, num_outs)
-        return Linearized(smaller, linear, sources)
 
-    return jaxpr.memo(("linearize", mask, *settings_key()), make)  # type: ignore[no-any-return]
+def linearization(
+    jaxpr: Jaxpr, nonzeros: Sequence[bool], functions: Plans[LinearizedFunction] | None = None
+) -> Linearized:
+    """Return `linearize_jaxpr` of a program that is linearized once; operations known to `functions` are copied."""
+    known, linear = recorded_halves(jaxpr, nonzeros, functions)
+    num_outs = len(jaxpr.outvars)
+    outs, residuals = known.outvars[:num_outs], known.outvars[num_outs:]
+    is_tangent = [False] * len(residuals) + [True] * sum(nonzeros)
+    linear, used = dce_jaxpr(linear, [True] * num_outs, instantiate=is_tangent)
+    known = known.replace(outvars=[*outs, *marked(residuals, used[: len(residuals)])])
+    smaller, sources = without_repeats(known, num_outs)
+    return Linearized(smaller, linear, sources)
 
 
 def linearized_call(jaxpr: Jaxpr, nonzeros: Sequence[bool]) -> tuple[Linearized, list[bool]]:

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_autodiff.jaxprs import jvp_jaxpr, linearize_jaxpr
+from calque_autodiff.jaxprs import linearization
+from calque_autodiff.recorded import recorded_jvp
 from calque_autodiff.traces.steps import Known, LinearizedOperation, Pull, Push
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import (
@@ -74,7 +75,7 @@ def linearized_operation(
 
 def _linearized(program: Jaxpr, mask: Sequence[bool], multiple_results: bool) -> LinearizedOperation | None:
     outs, avals = program.outvars, program.in_avals
-    known, linear, sources = linearize_jaxpr(program, mask)
+    known, linear, sources = linearization(program, mask)  # without copies, which one use does not repay
     dot_avals = [None if type(v) is Literal else v.aval for v in linear.outvars]
     if not any(dot_avals) or not is_straight(known):
         return None
@@ -123,7 +124,7 @@ def _pull(linear: Jaxpr, num_residuals: int, has_ct: tuple[bool, ...]) -> Pull:
 def _push(program: Jaxpr, mask: Sequence[bool]) -> Push:
     """Return the way of primals and tangents through a program."""
     with eval_context():
-        dual, _ = jvp_jaxpr(program, mask)
+        dual, _ = recorded_jvp(program, mask)
     code = StraightLine()
     arguments = code.arguments(dual.invars)
     return Push(code.function(arguments, _tuple_of(code.results(dual))), jaxpr_as_fun(dual))
