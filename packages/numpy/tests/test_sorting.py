@@ -50,3 +50,7 @@ def test_positions_of_a_partition_are_known_integers():
     for name in ("partition", "argpartition"):
         with pytest.raises(TracerIntegerConversionError, match=r"an integer was asked.*the argument kth"):
             make_jaxpr(getattr(cnp, name))(x, 1)
+
+
+def test_the_positions_of_a_number_have_one_element(agree):
+    agree(lambda m, x: [m.argsort(x), m.argsort(x, 0), m.argpartition(x, 0)], np.float32(3))

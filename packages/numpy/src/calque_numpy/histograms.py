@@ -33,8 +33,8 @@ def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Va
     """Return the edges of the bins of a histogram: `bins` itself if it has edges, otherwise equal steps over the range.
 
     Shapes: [n + 1] for n bins.
-    Raises: TypeError for a rule by name, which needs known values, or a number that is no integer; ValueError for fewer
-    than one bin, or a known range that is not finite or not in order.
+    Raises: TypeError for complex numbers, which fill no intervals, for a rule by name, which needs known values, or a
+    number that is no integer; ValueError for fewer than one bin, or a known range that is not finite or not in order.
 
     >>> import numpy as np
     >>> from calque_numpy import histogram_bin_edges
@@ -47,7 +47,9 @@ def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Va
         )
     a = asarray(a)
     if typeof(a).kind == "c":
-        raise TypeError(f"histogram_bin_edges of {typeof(a)}{place()}: complex numbers have no order.")
+        raise TypeError(
+            f"histogram_bin_edges of {typeof(a)}{place()}: complex numbers fill no intervals. Use real numbers."
+        )
     if weights is not None and typeof(weights).shape != typeof(a).shape:
         raise ShapeError(f"histogram of {typeof(a)}{place()}: the weights are {typeof(weights)}. Give one for each.")
     if not _is_scalar(bins):

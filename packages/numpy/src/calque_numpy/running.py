@@ -232,8 +232,8 @@ def gradient(f: Value, *varargs: Value, axis: Any = None, edge_order: int = 1) -
     one-sided, of first or second order.  For points x0 < x1 < x2 at distances a and b the slope at x1 is exact
     for parabolas: (a**2 f2 + (b**2 - a**2) f1 - b**2 f0) / (a b (a + b)).
     Shapes: f [*s] -> [*s] each; a tuple for several axes.
-    Raises: ValueError for an axis with fewer than edge_order + 1 points, or another order; TypeError for a wrong number
-    of steps.
+    Raises: ValueError for an axis with fewer than edge_order + 1 points, or another order; TypeError for bools, or for
+    a wrong number of steps.
 
     >>> import numpy as np
     >>> from calque_numpy import gradient
@@ -281,7 +281,10 @@ def _slope(f: Value, step: Value, axis: int, edge_order: int) -> Value:
     pieces = [part(slopes, 0, 1), part(slopes, size - 2, size - 1)]
     if size > 2:
         (left, right), (a, b) = (_ends(x, part, size) for x in (slopes, widths))
-        inner = (a * right + b * left) / (a + b)
+        if typeof(step).ndim:
+            inner = (a * right + b * left) / (a + b)
+        else:  # without the element itself, which may be NaN
+            inner = lax.div(*_same(lax.sub(part(f, 2, size), part(f, 0, size - 2)), a + b))
         if edge_order == 2:
             ratio = a / (a + b)
             first = part(left, 0, 1) + part(ratio * (left - right), 0, 1)

@@ -76,6 +76,7 @@ def argsort(
     >>> argsort(np.array([3, 1, 2]))
     array([1, 2, 0])
     """
+    a = a if typeof(a).ndim else ravel(a)  # NumPy's result of a number has one element, too
     a, axis = _operand_and_axis("argsort", a, axis, kind, order)
     positions = lax.broadcasted_iota(canonicalize_dtype(np.intp), typeof(a).shape, axis)
     return lax.sort((_reversed_order(a) if descending else a, positions), axis)[1]
@@ -107,6 +108,7 @@ def argpartition(a: Value, kth: Any, axis: int | None = -1, kind: str = "introse
     >>> argpartition(np.array([3, 1, 2]), 1)
     array([1, 2, 0])
     """
+    a = a if typeof(a).ndim else ravel(a)
     _check_positions("argpartition", a, kth, axis)
     return argsort(a, axis, None, order)
 
