@@ -164,6 +164,12 @@ def test_wrong_arguments_are_refused_with_words(call, error, words):
         call()
 
 
+def test_softmax_of_complex_numbers_is_its_formula():
+    x = np.array([1.0 + 2.0j, 0.5 - 1.0j, 300.0])  # shifted by the largest, since the exponentials must not overflow
+    want = np.exp(x - x.max())
+    np.testing.assert_allclose(nn.softmax(x), want / want.sum(), rtol=1e-14)
+
+
 def test_attention_is_computed_in_double_precision():
     q, k, v = (np.random.default_rng(i).normal(size=(5, 1, 3)) for i in range(3))
     weights = np.exp(q[:, 0] @ k[:, 0].T / np.sqrt(3))
