@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import calque_numpy
 from calque_autodiff import grad
 from calque_batching import vmap
 from calque_numpy.scipy import linalg, special
@@ -232,3 +233,40 @@ def test_zeta_of_scipy_is_traced_although_it_is_no_ufunc():
 def test_the_incomplete_gamma_function_of_float32_does_not_overflow():
     assert special.gammainc(np.float32(7.9), np.float32(1e5)) == 1.0
     assert special.gammaincc(np.float32(7.9), np.float32(1e5)) == 0.0
+
+
+DERIVATIVES_AT_0 = {  # of the power series, DLMF 10.25.2
+    "numpy.i0": (calque_numpy.i0, [1.0, 0.0, 0.5, 0.0, 0.375]),
+    "i0": (special.i0, [1.0, 0.0, 0.5, 0.0, 0.375]),
+    "i1": (special.i1, [0.0, 0.5, 0.0, 0.375, 0.0]),
+    "kaiser": (lambda beta: calque_numpy.kaiser(3, beta)[0], [1.0, 0.0, -0.5, 0.0, 1.125]),  # 1 / i0
+}
+
+
+@pytest.mark.parametrize("point", [0.0, -0.0, 1e-300, 1e-9])
+@pytest.mark.parametrize("name", DERIVATIVES_AT_0)
+def test_modified_bessel_functions_have_the_derivatives_of_their_series_at_0(name, point):
+    f, want = DERIVATIVES_AT_0[name]
+    got = []
+    for _ in want:
+        got.append(float(f(point)))
+        f = grad(f)
+    np.testing.assert_allclose(got, want, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["i0", "i1", "i0e", "i1e"])
+def test_derivatives_of_modified_bessel_functions_agree_with_differences(name):
+    f, step = getattr(special, name), 1e-5
+    for order in range(3):
+        for point in (-3.0, -0.26, -0.24, 0.01, 0.2499, 0.2501, 7.0):
+            slope = (f(point + step) - f(point - step)) / (2 * step)
+            np.testing.assert_allclose(grad(f)(point), slope, rtol=1e-6, atol=1e-9, err_msg=f"{order} at {point}")
+        f = grad(f)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_elements_that_are_all_infinite_share_the_derivative_of_logsumexp(count):
+    for x in (np.full(count, -np.inf), np.full(count, np.inf)):
+        np.testing.assert_array_equal(grad(special.logsumexp)(x), special.softmax(x))
+        np.testing.assert_array_equal(special.softmax(x), np.full(count, 1.0 / count))
+    assert special.logsumexp(np.zeros(0)) == -np.inf

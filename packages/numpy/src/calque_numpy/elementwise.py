@@ -295,8 +295,17 @@ def i0(x: Value) -> Value:
     >>> i0(np.array([0.0, 1.0]))
     array([1.        , 1.26606588])
     """
-    x = lax.abs(_real("i0", _double_of_integers(x)))
-    return lax.mul(lax.bessel_i0e(x), lax.exp(x))
+    x = _real("i0", _double_of_integers(x))
+    return lax.mul(lax.bessel_i0e(x), lax.exp(flat_abs(x)))
+
+
+def flat_abs(x: Value) -> Value:
+    """Return |x| with the derivative 0 at 0, where the rules of the scaled Bessel functions take it as 0, too.
+
+    >>> flat_abs(-2.0)
+    np.float64(2.0)
+    """
+    return lax.mul(lax.sign(x), x)
 
 
 def _double_of_integers(x: Value) -> Value:

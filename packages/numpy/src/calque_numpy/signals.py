@@ -18,6 +18,7 @@ from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, clip, conjugate, imag, mean, real
 from calque_core.extend.numpy_functions import sum as total
 from calque_numpy.creation import asarray
+from calque_numpy.elementwise import flat_abs
 from calque_numpy.joining import concatenate
 from calque_numpy.matrices import diag
 
@@ -256,6 +257,7 @@ def kaiser(M: int, beta: Value) -> Value:
     if M <= 1:
         return asarray(np.ones(max(M, 0)))
     t = asarray((np.arange(M) - (M - 1) / 2) / ((M - 1) / 2))
-    beta = lax.abs(as_dtype(asarray(beta), typeof(t).dtype))
+    beta = as_dtype(asarray(beta), typeof(t).dtype)
     root = lax.mul(beta, np.sqrt(np.maximum(1 - t * t, 0)))
-    return lax.div(lax.mul(lax.bessel_i0e(root), lax.exp(lax.sub(root, beta))), lax.bessel_i0e(beta))
+    scale = lax.exp(lax.sub(flat_abs(root), flat_abs(beta)))
+    return lax.div(lax.mul(lax.bessel_i0e(root), scale), lax.bessel_i0e(beta))

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+from math import factorial
 from typing import Any
 
 from calque_autodiff.define import defjvp, not_linear
-from calque_core.lax import bessel_i0e, bessel_i0e_p, bessel_i1e, bessel_i1e_p, div, eq, mul, select, sign, sub
+from calque_core.lax import (
+    abs,
+    add,
+    bessel_i0e,
+    bessel_i0e_p,
+    bessel_i1e,
+    bessel_i1e_p,
+    div,
+    exp,
+    lt,
+    mul,
+    neg,
+    select,
+    sign,
+    sub,
+    zeros_like,
+)
 
 Value = Any
 
 
 def bessel_i1e_jvp(x_dot: Value, out: Value, x: Value) -> Value:
-    """I_1(x) / x is 1/2 at 0."""
-    quotient = select(eq(x, 0.0), 0.5, div(out, select(eq(x, 0.0), 1.0, x)))
-    return mul(x_dot, sub(sub(bessel_i0e(x), quotient), mul(sign(x), out)))
+    return mul(x_dot, sub(sub(bessel_i0e(x), _quotient(out, x)), mul(sign(x), out)))
+
+
+def _quotient(out: Value, x: Value) -> Value:
+    """Return bessel_i1e(x) / x; near 0 by its power series, so that all derivatives are right (DLMF 10.25.2)."""
+    is_near = lt(abs(x), 0.25)
+    far, near = select(is_near, 1.0, x), select(is_near, x, 0.0)
+    square, series = mul(near, near), zeros_like(x)
+    for k in range(6, -1, -1):  # the next term is below 1e-20
+        series = add(mul(series, square), 0.5 / (4**k * factorial(k) * factorial(k + 1)))
+    return select(is_near, mul(series, exp(neg(mul(sign(near), near)))), div(out, far))
 
 
 defjvp(bessel_i0e_p, lambda x_dot, out, x: mul(x_dot, sub(bessel_i1e(x), mul(sign(x), out))))

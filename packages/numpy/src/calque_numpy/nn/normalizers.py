@@ -42,7 +42,7 @@ def softmax(x: Value, axis: Axes = -1, where: Value = None) -> Value:
     Elements outside of the mask `where` are not counted, and give 0.  Infinite elements share the whole equally, and so
     do elements that are all -inf.
     Shapes: kept.  Dtype: kept for floats; integers become floats.
-    Raises: ValueError for an axis out of range; TypeError for complex numbers.
+    Raises: ValueError for an axis out of range.
 
     >>> import numpy as np
     >>> from calque_numpy.nn import softmax
@@ -60,7 +60,7 @@ def log_softmax(x: Value, axis: Axes = -1, where: Value = None) -> Value:
 
     Elements outside of the mask `where` are not counted, and give -inf.
     Shapes: kept.  Dtype: kept for floats; integers become floats.
-    Raises: ValueError for an axis out of range; TypeError for complex numbers.
+    Raises: ValueError for an axis out of range.
 
     >>> import numpy as np
     >>> from calque_numpy.nn import log_softmax
@@ -79,7 +79,8 @@ def _differences(x: Value, axes: tuple[int, ...], where: Value) -> tuple[Value, 
     The largest element is a constant for derivatives, except where it is infinite.
     """
     x = fill_masked(floating(x), True if where is None else where, -inf)
-    top = largest(x, axes, keepdims=True, initial=-inf)
+    is_empty = 0 in [typeof(x).shape[axis] for axis in axes]
+    top = largest(x, axes, keepdims=True, initial=-inf if is_empty else None)  # -inf would share the derivative
     is_infinite = isinf(top)
     every = broadcast_to(is_infinite, typeof(x).shape)
     constant = lax.stop_gradient(top)

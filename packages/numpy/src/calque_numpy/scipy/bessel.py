@@ -14,6 +14,7 @@ from calque_core import lax, typeof
 from calque_core.extend import gamma_of, integer
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import array_of
+from calque_numpy.elementwise import flat_abs
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.slopes import declare
 
@@ -22,7 +23,7 @@ Value = Any
 
 def _times_exp(scaled: Value, x: Value, at_infinity: Value) -> Value:
     """Return scaled * exp(|x|); half of the exponent at a time, since exp(|x|) overflows first."""
-    half = lax.exp(lax.mul(0.5, lax.abs(x)))
+    half = lax.exp(lax.mul(0.5, flat_abs(x)))
     return lax.select(lax.eq(lax.abs(x), np.inf), at_infinity, lax.mul(lax.mul(scaled, half), half))
 
 
