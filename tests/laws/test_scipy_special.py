@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -228,6 +230,13 @@ def test_functions_of_scipy_without_a_counterpart_say_so():
 
 def test_zeta_of_scipy_is_traced_although_it_is_no_ufunc():
     assert grad(lambda q: scipys.zeta(3.0, q))(1.5) == grad(lambda q: special.zeta(3.0, q))(1.5)
+    assert jit(scipys.zeta)(2.0) == jit(special.zeta)(2.0)
+
+
+def test_zeta_of_scipy_is_traced_by_a_process_that_has_used_no_function_of_ours():
+    program = "import calque, scipy.special; print(calque.grad(lambda q: scipy.special.zeta(3.0, q))(1.5))"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert float(run.stdout) == grad(lambda q: special.zeta(3.0, q))(1.5)
 
 
 def test_the_incomplete_gamma_function_of_float32_does_not_overflow():

@@ -261,8 +261,9 @@ def _of_front(function: Any) -> Function:
     try:
         import_at_rest("calque_numpy")  # its absence has this name, also for a module of it
         front = import_at_rest(_FRONTS.get(module, "calque_numpy"))
-        if function.__name__ in front.__all__:
-            getattr(front, function.__name__)  # imports the module that declares the implementation
+        public = _HIDDEN.get(function.__name__, function.__name__)
+        if public in front.__all__:
+            getattr(front, public)  # imports the module that declares the implementation
     except ModuleNotFoundError as error:
         if error.name != "calque_numpy":
             raise
@@ -284,7 +285,8 @@ _FRONTS = {
     "numpy.linalg": "calque_numpy.linalg",
     "scipy.special": "calque_numpy.scipy.special",
 }
-# scipy.special.zeta is a function around a ufunc that its module does not show.
+# scipy.special.zeta is a function around ufuncs that its module does not show.
+_HIDDEN = {"_zeta": "zeta", "_riemann_zeta": "zeta"}
 _HOLDERS = {"numpy": "numpy", "scipy.special": "scipy.special", "scipy.special._ufuncs": "scipy.special"}
 
 

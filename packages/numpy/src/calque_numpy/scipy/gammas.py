@@ -314,3 +314,9 @@ def zeta(x: Value, q: Value = 1.0) -> Value:
 @elementwise()
 def _zeta(x: Value, q: Value) -> Value:
     return lax.zeta(x, q)
+
+
+@elementwise()
+def _riemann_zeta(x: Value) -> Value:
+    """Implement the ufunc that SciPy's `zeta` calls without q."""
+    return lax.zeta(x, lax.full_like(x, 1.0))
