@@ -416,6 +416,11 @@ def test_the_table_has_every_function():
         ),
         (lambda: lax.broadcast_in_dim(np.ones((2, 3)), (2,), (0, 1)), ShapeError, "the positions must increase"),
         (lambda: lax.broadcast(np.ones(2), (-1,)), ShapeError, "no size may be negative"),
+        (
+            lambda: lax.broadcast_shapes((2,), (3,)),
+            ValueError,
+            r"shapes \(2,\) and \(3,\) at \S*test_ops_refusals.py:\d+ .* do not broadcast. Make the sizes equal or 1",
+        ),
         (lambda: lax.broadcast(1.0, (10**30,)), ValueError, "has a size above 9223372036854775807"),
         (
             lambda: lax.dynamic_update_index_in_dim(np.zeros((2, 3)), 9.0, 0, 0),

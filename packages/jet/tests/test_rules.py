@@ -323,3 +323,14 @@ def test_linear_functions_with_a_transpose_of_their_own():
     check_jet(f, 2.0, 3.0)
     jaxpr = make_jaxpr(lambda x: jet(lambda x: f(2.0, x), (x,), ([1.0, 1.0],)))(3.0)
     assert [e.primitive.name for e in jaxpr.eqns].count("linear_call") == 3
+
+
+def test_coefficients_of_the_chosen_complex_numbers_are_taken():
+    z, w = np.array([1 + 2j, 1 + 3j]), np.array([1 + 1j, 2 - 1j])
+    series = [np.array([1 + 1j, 2.0]), np.array([3j, 1.0])]
+    out, coefficients = jet(lax.max, (z, w), (series, [10 * c for c in series]))
+    np.testing.assert_array_equal(out, [1 + 2j, 2 - 1j])
+    np.testing.assert_array_equal(coefficients, [[1 + 1j, 20], [3j, 10]])
+    out, coefficients = jet(lambda z: lax.clamp(1 + 0j, z, 1 + 2.5j), (z,), (series,))
+    np.testing.assert_array_equal(out, [1 + 2j, 1 + 2.5j])
+    np.testing.assert_array_equal(coefficients, [[1 + 1j, 0], [3j, 0]])

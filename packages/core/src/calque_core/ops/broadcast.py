@@ -186,7 +186,7 @@ def _broadcast_shapes(shapes: tuple[Shape, ...]) -> Shape:
         for axis, size in enumerate(shape, ndim - len(shape)):
             if size != 1 and out[axis] not in (1, size):
                 raise ValueError(
-                    f"the shapes {' and '.join(map(str, shapes))} do not broadcast. Make the sizes equal or 1."
+                    f"the shapes {' and '.join(map(str, shapes))}{where()} do not broadcast. Make the sizes equal or 1."
                 )
             out[axis] = size if out[axis] == 1 else out[axis]
     return tuple(out)
