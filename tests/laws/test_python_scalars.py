@@ -36,12 +36,10 @@ UNARY = {
 }
 
 ARRAYS = {"float32": np.ones(2, np.float32), "int8": np.ones(2, np.int8)}
-ORDER = (operator.lt, operator.le, operator.gt, operator.ge)
 
 # The first cells of the table, each with the operands of which a traced program knows no type, or another one.
 EXCEPTIONS = {
     "an integer to a traced integer power": lambda f, *xs: f is operator.pow and all(map(is_whole, xs)),
-    "comparison of complex numbers by order": lambda f, *xs: f in ORDER and any(isinstance(x, complex) for x in xs),
     "`numpy.sin(True)` and similar functions": lambda f, *xs: f is np.sin and xs == (True,),
 }
 # Those of which the type is the same, so that this law has nothing to compare.
