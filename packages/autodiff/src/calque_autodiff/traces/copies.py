@@ -52,7 +52,7 @@ class DualFunction(NamedTuple):
     """A function on operands of known types, some of which have tangents, with its derivative.
 
     `record_both(trace, position, *tracers)`, of primals, then tangents, appends the equations of the results and of the
-    tangents; it returns the results, then the tangents of those that `out_mask` marks.
+    tangents; it returns the results, then a tangent for each result in the mask `out_mask`.
     """
 
     function: FunctionProgram
