@@ -183,22 +183,26 @@ def check_growth(run, small, large, counted=counted_calls):
     assert 1.9 <= sizes[1] / sizes[0] <= 2.1, sizes
 
 
+@pytest.mark.sampled(keep=0.3)
 @pytest.mark.parametrize("name", OF_FUNCTIONS)
 def test_the_work_on_functions_grows_linearly(name):
     check_growth(OF_FUNCTIONS[name], int, int)
 
 
+@pytest.mark.sampled(keep=0.3)
 @pytest.mark.parametrize("name", OF_STACKS)
 def test_the_work_on_an_operation_of_many_operands_grows_linearly(name):
     check_growth(OF_STACKS[name], int, int, counted_lines)  # a search through a list is no call
 
 
+@pytest.mark.sampled(keep=0.3)
 @pytest.mark.parametrize("name", OF_LEAVES)
 def test_the_work_on_trees_grows_linearly_with_their_leaves(name):
     tree = lambda n: leaves(n // 5)
     check_growth(OF_LEAVES[name], tree, tree, counted_lines)
 
 
+@pytest.mark.sampled(keep=0.3)
 @pytest.mark.parametrize("name", OF_PROGRAMS)
 def test_the_work_on_programs_grows_linearly(name):
     make = lambda n: program(n, name)

@@ -251,6 +251,7 @@ def test_every_container_that_may_remember_says_what_it_holds():
     assert set(CONTAINERS) <= set().union(*found)
 
 
+@pytest.mark.sampled(keep=0.5, rows=["around"])
 @pytest.mark.parametrize("around", SETTINGS)
 def test_what_is_asked_under_other_settings_changes_no_answer(around):
     asked = questions()

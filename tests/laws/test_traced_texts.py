@@ -104,6 +104,12 @@ def texts(fun: Function, transformation: str, leaves: Sequence[Value]) -> list[s
     return [text() for _ in range(COUNT)]
 
 
+def test_a_jvp_along_a_python_number_has_one_text():
+    advance_rule_epoch()
+    negative = lambda x: jvp(lambda y: -y, (x * 1,), (x,))
+    assert len({str(make_jaxpr(negative)(2.0)) for _ in range(COUNT)}) == 1
+
+
 @pytest.mark.sampled(keep=0.01, rows=["transformation"])
 @pytest.mark.parametrize(("row", "transformation"), CASES_OF_ROWS, ids=[f"{row.name}-{t}" for row, t in CASES_OF_ROWS])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # an idiom's own arithmetic

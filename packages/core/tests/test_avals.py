@@ -191,9 +191,11 @@ def test_python_integers_that_fit_are_integers(value):
         ),
         (-(2**63) - 1, "the Python integer -9223372036854775809 does not fit int64. Use a float."),
         (2**70, "the Python integer 1180591620717411303424 does not fit int64. Use a float."),
+        (2**1023, "the Python integer of 1024 bits does not fit int64. Use a float."),
+        (2**1024, "the Python integer of 1025 bits does not fit int64. It does not fit a float either: use its"),
         (10**5000, "the Python integer of 16610 bits does not fit int64. It does not fit a float either: use its"),
     ],
-    ids=["uint64", "below", "above", "far above"],
+    ids=["uint64", "below", "above", "the largest power", "above floats", "far above"],
 )
 def test_python_integers_that_do_not_fit_are_refused(value, message):
     for use in (typeof, lax.neg, lax.sin, lambda x: lax.add(x, 1), lambda x: lax.add(x, x), make_jaxpr(lambda x: x)):

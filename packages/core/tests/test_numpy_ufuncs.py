@@ -132,6 +132,14 @@ def test_the_order_of_complex_numbers_is_numpys_at_zeros_infinities_and_nan(ufun
     check(ufunc, x, y)
 
 
+@pytest.mark.parametrize("ufunc", [np.maximum, np.minimum, np.fmax, np.fmin], ids=lambda u: u.__name__)
+def test_the_chosen_of_two_complex_nans_is_numpys(ufunc):
+    x, y = np.meshgrid(of_parts(), of_parts())
+    got, want = traced(ufunc, x, y)[0], ufunc(x, y)
+    np.testing.assert_array_equal(got.real, want.real)
+    np.testing.assert_array_equal(got.imag, want.imag)
+
+
 def test_extremes_do_not_overflow_and_do_not_warn():
     big = np.array([1e200, -1e200, 0.0])
     np.testing.assert_allclose(traced(np.hypot, big, big)[0], np.hypot(big, big))

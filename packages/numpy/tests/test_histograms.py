@@ -37,9 +37,11 @@ def test_wrong_arguments_are_refused():
             cnp.histogram2d(x[:, 0], x[0])
 
 
-@pytest.mark.parametrize("ends", [(np.nan, 1.0), (0.0, np.inf), (2.0, 1.0)])
+@pytest.mark.parametrize("ends", [(np.nan, 1.0), (0.0, np.inf), (0, np.inf), (2.0, 1.0), (2, 1), (np.int64(2), 1)])
 def test_a_known_range_is_finite_and_in_order(ends):
     words = r"^histogram_bin_edges at test_histograms\.py:\d+ .*: the range is .* to .*\. Give "
+    with pytest.raises(ValueError, match=words):
+        make_jaxpr(lambda x: cnp.histogram(x, range=ends)[0])(np.ones(3))
     with pytest.raises(ValueError, match=words):
         cnp.histogram(np.ones(3), range=ends)
     with pytest.raises(ValueError, match=words):

@@ -111,20 +111,21 @@ def _pull(linear: Jaxpr, num_residuals: int, has_ct: tuple[bool, ...]) -> Pull:
     mask = [type(v) is not Literal and next(ct_mask) for v in linear.outvars]
     with eval_context():
         transposed, nonzero = transpose_jaxpr(linear, is_tangent, mask)
-    of_any, is_whole = jaxpr_as_fun(transposed), all(nonzero)
+    for_tracers, is_whole = jaxpr_as_fun(transposed), all(nonzero)
     if not is_straight(transposed):
-        return Pull(None, of_any, nonzero, is_whole)
+        return Pull(None, for_tracers, nonzero, is_whole)
     code = StraightLine()
     names = code.arguments(transposed.invars)
     cts = code.results(transposed)
     function = code.function([*names[num_residuals:], *names[:num_residuals]], _tuple_of(cts))
-    return Pull(function, of_any, nonzero, is_whole)
+    return Pull(function, for_tracers, nonzero, is_whole)
 
 
 def _push(program: Jaxpr, mask: Sequence[bool]) -> Push:
     """Return the way of primals and tangents through a program."""
     with eval_context():
         dual, _ = recorded_jvp(program, mask)
+    assert is_straight(dual), dual  # else the rules run
     code = StraightLine()
     arguments = code.arguments(dual.invars)
     return Push(code.function(arguments, _tuple_of(code.results(dual))), jaxpr_as_fun(dual))

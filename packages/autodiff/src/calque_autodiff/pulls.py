@@ -77,4 +77,4 @@ def _pulled(pull: Pull, cts: Sequence[Value], residuals: Sequence[Value]) -> Seq
     if is_usual and pull.function is not None and plain_types.keys() >= set(map(type, cts)):
         with suppress(Exception):  # the program raises it again, and names the primitive
             return pull.function(*cts, *residuals)
-    return trace.process_function(pull.of_any, [*residuals, *cts], {})  # type: ignore[no-any-return]
+    return trace.process_function(pull.for_tracers, [*residuals, *cts], {})  # type: ignore[no-any-return]

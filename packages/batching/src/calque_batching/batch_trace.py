@@ -71,6 +71,7 @@ class BatchTrace(Trace):
     """Applies batching rules to values with its batch axis; hands other operations to its parent."""
 
     verb = "vmap"
+    takes_plans = True
 
     def __init__(self, parent: Trace, axis: AxisData, tag: object = None) -> None:
         super().__init__(parent)

@@ -60,6 +60,7 @@ def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Va
     a = ravel(a)
     a = a if typeof(a).kind == "f" else as_double(a)
     if range is not None:
+        _check_range(*map(asarray, range))
         low, high = (as_dtype(asarray(end), typeof(a).dtype) for end in range)
     elif typeof(a).size:
         low, high = smallest(a), largest(a)

@@ -121,6 +121,8 @@ def _are_variables(trace: Any, primals: Sequence[Value], tangents: Sequence[Valu
     """
     if not (_are_of(trace.parent, primals) and _are_of(trace.tangent_trace, tangents)):
         return False
+    if not trace.is_linearizing and any(x.aval.weak_type for x in tangents):  # a tangent's type is not in the key
+        return False
     operands = primals if trace.is_linearizing else [*primals, *tangents]
     return len(operands) == 1 or len({id(x) for x in operands}) == len(operands)
 

@@ -1,11 +1,11 @@
 """Derivatives over evaluation: an operation whose types were met before runs as code that its rules gave once.
 
 One idea: the rules of an operation give the same equations whenever its operands have the same types.  A function of
-NumPy's is such an operation too, although it has many equations.  Its code is looked up here; what runs, and what is
-kept of it, differs between forward and backward derivatives.
+NumPy's is such an operation too, although it has many equations.  Its code is looked up here, and run by forward and
+backward derivatives in their own ways.
 
-Under another trace over evaluation, such as a derivative of this derivative or a batch, the code takes tracers: it is
-then a function, for which that trace may have code in turn.
+Under a derivative of this derivative, or a batch, the code takes tracers: it is then a function, for which that trace
+may have code in turn.
 
 Read next: `step_trace.py` and `push_trace.py`, the two kinds of derivatives; `operations.py` of this package, which
 makes the code.
@@ -27,7 +27,6 @@ from calque_core.extend import (
     DEFAULT_SETTINGS,
     SCALAR_TYPES,
     ArrayOperations,
-    JaxprTrace,
     add_option,
     add_options,
     current_position,
@@ -51,11 +50,21 @@ Operands = tuple[list[Value], list[Value]]  # the primals of operands, the tange
 _OPERANDS = frozenset((np.ndarray, *SCALAR_TYPES))  # the classes of a primitive's operands without a tangent
 
 
-def evaluates(trace: Trace | None) -> bool:
-    """Tell whether a trace computes values: neither it nor a trace below it records."""
-    while trace is not None and not isinstance(trace, JaxprTrace):
-        trace = trace.parent
-    return trace is None
+_MOST_DERIVATIVES = 3  # one inside the other: the code of more is large, and pays after dozens of calls only
+
+
+def may_plan(parent: Trace | None) -> bool:
+    """Tell whether a derivative over a trace may have plans: the trace, and all below it, say that they take them.
+
+    A trace of a user's sees each operation.
+    """
+    derivatives = 1
+    while parent is not None and parent is not evaluation:
+        if not vars(type(parent)).get("takes_plans", False):
+            return False
+        derivatives += isinstance(parent, PlannedTrace)
+        parent = parent.parent
+    return derivatives <= _MOST_DERIVATIVES
 
 
 def operands_among(args: Sequence[Value], floats: Collection[type]) -> list[Value]:
@@ -148,7 +157,7 @@ class PlannedTrace(JVPTrace):
                 key.append(kind)
                 if kind is np.ndarray:
                     key.append(typeof(x))
-                primals.append(x)
+                primals.append(x if kind is not np.ndarray or x.ndim else x[()])  # not to be written to later
             elif self.parent is not evaluation and isinstance(x, Tracer):
                 key += np.ndarray, x.aval
                 primals.append(x)

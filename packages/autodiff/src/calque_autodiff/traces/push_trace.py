@@ -21,6 +21,8 @@ Value = Any
 class PushTrace(PlannedTrace):
     """Applies jvp rules, or runs the code of a result and its tangent."""
 
+    takes_plans = True
+
     def __init__(self, parent: Trace) -> None:
         PlannedTrace.__init__(self, parent, parent)
 
@@ -28,15 +30,15 @@ class PushTrace(PlannedTrace):
         self, operation: LinearizedOperation, primals: list[Value], tangents: Sequence[Value]
     ) -> list[Value] | None:
         """Run an operation's straight-line code; return None where a rule has to run."""
-        push = operation.push()
         values = [*primals, *tangents]
         try:
+            push = operation.push()
             if plain_types.keys() >= set(map(type, values)):
                 results = push.function(*values)
             elif self.parent is evaluation:  # arrays of another kind
                 return None
             else:
-                results = self.under_parent(self.parent.process_function, push.of_any, values, {})  # type: ignore[union-attr]
+                results = self.under_parent(self.parent.process_function, push.for_tracers, values, {})  # type: ignore[union-attr]
         except Exception:  # noqa: BLE001  the rule raises it again, and names the place
             return None
         dots = iter(results[len(operation.out_avals) :])

@@ -19,7 +19,9 @@ Value = Any
 
 
 class StepTrace(PlannedTrace):
-    """Applies jvp rules and records what they do with tangents, or records a step."""
+    """Applies jvp rules and records their operations on tangents, or records a step."""
+
+    takes_plans = True
 
     def run_known(
         self, operation: LinearizedOperation, primals: list[Value], tangents: Sequence[Value]

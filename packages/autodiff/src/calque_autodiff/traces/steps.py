@@ -25,13 +25,13 @@ FLOATS = frozenset((float, complex, np.float32, np.float64, np.complex64, np.com
 class Pull(NamedTuple):
     """The way back through an operation for one pattern of cotangents: a function of them, then of residuals.
 
-    It returns a cotangent for each operand in the mask `nonzero`, of those with a tangent.  `of_any`, a function of
+    It returns a cotangent for each operand with a tangent that the mask `nonzero` marks.  `for_tracers`, a function of
     the residuals, then the cotangents, returns the same for any values; there is no `function` if the operations cannot
     run without rules.
     """
 
     function: Callable[..., tuple[Value, ...]] | None
-    of_any: Callable[..., list[Value]]
+    for_tracers: Callable[..., list[Value]]
     nonzero: Sequence[bool]
     is_whole: bool  # whether `nonzero` marks each operand
 
@@ -39,14 +39,14 @@ class Pull(NamedTuple):
 class Known(NamedTuple):
     """The way forward through an operation: to its results and residuals.
 
-    `function` returns the result, or a list of results, and a tuple of residuals; it takes no tracers.  `of_any`, a
-    function of any values, returns a list of the results and of the residuals that are no operands; `places` holds the
-    place of each residual among the operands, ("in", i), or in this list, ("out", i).  Residuals may refer to the
+    `function` returns the result, or a list of results, and a tuple of residuals; it takes no tracers.  `for_tracers`,
+    a function of any values, returns a list of the results and of the residuals that are no operands; `places` holds
+    the place of each residual among the operands, ("in", i), or in this list, ("out", i).  Residuals may refer to the
     memory of the operands at the positions `captured`.
     """
 
     function: Callable[..., tuple[Any, tuple[Value, ...]]]
-    of_any: Callable[..., list[Value]]
+    for_tracers: Callable[..., list[Value]]
     places: Sequence[tuple[str, int]]
     captured: Sequence[int]
 
@@ -58,7 +58,7 @@ class Push(NamedTuple):
     """
 
     function: Callable[..., Sequence[Value]]
-    of_any: Callable[..., list[Value]]
+    for_tracers: Callable[..., list[Value]]
 
 
 class LinearizedOperation:
@@ -90,7 +90,7 @@ class LinearizedOperation:
 
     def run_under(self, trace: Trace, primals: Sequence[Value]) -> tuple[Any, tuple[Value, ...]]:
         """Do what `run` does, for any values, under the current trace, which may know the way as a function."""
-        outs = trace.process_function(self.known.of_any, primals, {})
+        outs = trace.process_function(self.known.for_tracers, primals, {})
         residuals = tuple([primals[i] if kind == "in" else outs[i] for kind, i in self.known.places])
         return (outs[0] if self.pull is not None else outs[: len(self.out_avals)]), residuals
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, overload
 from calque_autodiff.checks import check_out_tangents
 from calque_autodiff.functions import dual_functions, records_alone
 from calque_autodiff.traces.jvp_trace import JVPTrace
-from calque_autodiff.traces.planned_trace import evaluates
+from calque_autodiff.traces.planned_trace import may_plan
 from calque_autodiff.traces.push_trace import PushTrace
 from calque_core import Zero, api_boundary, current_trace, instantiate_zeros, tracing, typeof
 from calque_core.extend import (
@@ -40,7 +40,7 @@ def jvp_flat(
     """Return the results and their tangents, which may be `Zero`, of a flat function; `flat.aux` holds no tracer."""
     parent = current_trace()
     functions = dual_functions if records_alone(parent) else None
-    trace = PushTrace(parent) if evaluates(parent) else JVPTrace(parent, parent, functions)
+    trace = PushTrace(parent) if may_plan(parent) else JVPTrace(parent, parent, functions)
     record_call(trace, fun)
     with tracing(trace):
         tracers = [x if type(t) is Zero else trace.tracer(trace, x, t) for x, t in zip(primals, tangents)]

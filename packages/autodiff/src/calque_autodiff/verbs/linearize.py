@@ -15,7 +15,7 @@ from calque_autodiff.checks import check_out_tangents
 from calque_autodiff.functions import linearized_functions, records_alone
 from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run, pull, push
 from calque_autodiff.traces.jvp_trace import JVPTrace
-from calque_autodiff.traces.planned_trace import evaluates
+from calque_autodiff.traces.planned_trace import may_plan
 from calque_autodiff.traces.step_trace import StepTrace
 from calque_autodiff.traces.tangent_trace import TangentTrace
 from calque_autodiff.traces.tape import Tape
@@ -56,7 +56,7 @@ def linearize_flat(
     parent = current_trace()
     tangent_trace = TangentTrace(parent, captures)
     trace: JVPTrace
-    if has_steps and evaluates(parent):
+    if has_steps and may_plan(parent):
         trace = StepTrace(parent, tangent_trace)
     else:
         trace = JVPTrace(parent, tangent_trace, linearized_functions if records_alone(parent) else None)

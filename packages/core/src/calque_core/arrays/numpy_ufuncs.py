@@ -213,10 +213,13 @@ def fmin(x: Value, y: Value) -> Value:
 
 
 def _without_nan(x: Value, y: Value) -> tuple[Value, Value]:
-    """Return both operands; the other operand replaces a NaN, so that no derivative is NaN."""
+    """Return both operands; the other one replaces a NaN, so that no derivative is NaN.  Two NaNs give the first."""
     if kind(x) in "biu":
         return x, y
-    return lax.select(isnan(x), y, x), lax.select(isnan(y), x, y)
+    is_replaced = isnan(x)
+    if kind(x) == "c":  # one NaN differs from another
+        is_replaced = lax.bitwise_and(is_replaced, lax.bitwise_not(isnan(y)))
+    return lax.select(is_replaced, y, x), lax.select(isnan(y), x, y)
 
 
 def conjugate(x: Value) -> Value:

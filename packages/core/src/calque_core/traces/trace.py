@@ -41,6 +41,7 @@ class Trace:
 
     verb = ""  # the name of the transformation in messages; if empty, they name the class
     drops_custom_derivatives = False  # whether a function's operations may replace its derivative rules
+    takes_plans = False  # whether operations may run as code made once from rules; said by each class for itself
     captures: Any = None  # the user's arrays that the trace refers to, if it keeps values
     tag: object = None  # shared by traces of one transformation: they own each other's tracers
     is_open = is_closed = False

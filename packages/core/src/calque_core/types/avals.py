@@ -339,15 +339,20 @@ def _int_aval(x: int) -> ShapedArray:
     return aval
 
 
-_EXPONENTS = 1023  # integers of fewer bits are finite as a float64
-
-
 def _overflow_message(x: int, dtype: np.dtype[Any]) -> str:
     wider = [t for t in (np.int64, np.uint64) if here().settings.enable_x64 and np.iinfo(t).min <= x <= np.iinfo(t).max]
-    other = "Use a float" if x.bit_length() <= _EXPONENTS else "It does not fit a float either: use its logarithm"
+    other = "Use a float" if _fits_a_float(x) else "It does not fit a float either: use its logarithm"
     advice = f"Give it a dtype: numpy.{wider[0].__name__}({x})" if wider else other
     text = str(x) if x.bit_length() <= 128 else f"of {x.bit_length()} bits"
     return f"the Python integer {text}{where()} does not fit {dtype}. {advice}."
+
+
+def _fits_a_float(x: int) -> bool:
+    try:
+        float(x)
+    except OverflowError:
+        return False
+    return True
 
 
 def _numpy_scalar(kind: type) -> Callable[[Value], ShapedArray]:
