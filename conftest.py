@@ -2,12 +2,13 @@
 
 One idea: a table of cases is written whole, and the mark `sampled` on its test names the parameter that is the row.  A
 run tests at least one case of each row; a hash of the seed and of the case's name decides about its other cases.  The
-seed chooses among the cases and makes none: where the full run passes, every sample passes.  Runs may divide the rows
-among them, as nox lets two Pythons do.
+seed chooses among the cases and makes none: where the full run passes, every sample passes.  Runs may divide the rows,
+or the modules, among them, as nox lets two Pythons do.
 
     pytest tests/laws                              a sample, by today's seed
     pytest tests/laws --sample-seed=2026-11-22     the sample of another day
     pytest tests/laws --share=1/2                  of that sample the first half of the rows and of divided modules
+    pytest packages/core/tests --modules=1/2       of that sample the first half of the modules
     pytest tests/laws --full                       every case
     pytest "tests/laws/test_x.py::test_y[z]"       tests named on the command line run whole, too
 """
@@ -36,6 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--share", default="1/1", metavar="I/N", help="test a share of the rows and divided modules, the I-th of N"
     )
+    group.addoption("--modules", default="1/1", metavar="I/N", help="test a share of all modules, the I-th of N")
 
 
 def today() -> str:
@@ -66,8 +68,9 @@ def explanation(config: pytest.Config) -> str:
     """Say which cases a run tests, and how to test the same again."""
     if is_full(config):
         return "all"
-    share = "" if config.getoption("share") == "1/1" else f" --share={config.getoption('share')}"
-    return f"a sample, which --sample-seed={seed_of(config)}{share} draws again on Python {PYTHON}; --full tests all"
+    options = {name: config.getoption(name) for name in ("share", "modules")}
+    shares = "".join(f" --{name}={share}" for name, share in options.items() if share != "1/1")
+    return f"a sample, which --sample-seed={seed_of(config)}{shares} draws again on Python {PYTHON}; --full tests all"
 
 
 def is_full(config: pytest.Config) -> bool:
@@ -92,6 +95,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     marked = [item for item in items if item.get_closest_marker("sampled")]
     seed, share = seed_of(config), config.getoption("share")
     left_out = set(marked) - set(sampled(marked, seed, share)) | set(of_others(items, seed, share))
+    left_out.update(of_other_modules(items, seed, config.getoption("modules")))
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
 
@@ -117,8 +121,17 @@ def of_others(items: Iterable[pytest.Item], seed: str, share: str) -> list[pytes
     return [item for item in divided if not is_in_share(share, seed, module_of(item))]
 
 
+def of_other_modules(items: Sequence[pytest.Item], seed: str, share: str) -> list[pytest.Item]:
+    """Return the tests of the modules in another share; shares have equal numbers of modules, but for one."""
+    number, count = map(int, share.split("/"))
+    modules = sorted({module_of(item) for item in items}, key=lambda module: hashed(seed, module))
+    mine = set(modules[number - 1 :: count])
+    return [item for item in items if module_of(item) not in mine]
+
+
 def module_of(item: pytest.Item) -> str:
-    return item.nodeid.partition("::")[0]
+    """Return the path of a test's module; that of an installed module is one for all Pythons."""
+    return item.nodeid.partition("::")[0].rpartition("site-packages/")[2]
 
 
 def row_of(item: pytest.Item) -> tuple[str, ...]:

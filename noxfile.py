@@ -21,7 +21,7 @@ PYTHONS = ["3.11", "3.12", "3.13"]
 NO_CACHE = {"CALQUE_CACHE": "off"}  # what is measured and tested is compiled, by every run anew
 WHOLE = next((v for v in PYTHONS if shutil.which(f"python{v}")), None)  # tests every case, the others a sample
 COMPILED = ("xla_backend",)  # each case compiles a program, 4 minutes in all: a sample on every Python
-NEW_JAXLIB_PYTHONS = ["3.12", "3.13"]  # have one jaxlib: what that does with a program is asked of it on one of them
+NEW_JAXLIB_PYTHONS = ["3.12", "3.13"]  # have one jaxlib, and divide the modules of each package's tests between them
 PACKAGES = ["pytree", "core", "autodiff", "jet", "batching", "xla_backend", "numpy", "calque"]
 TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
 SITE_TOOLS = ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "selenium>=4.20", "pyspellchecker", "scipy"]
@@ -81,15 +81,16 @@ def wheels(session: nox.Session) -> None:
 def tests(session: nox.Session, package: str) -> None:
     """Test one built package beside its declared dependencies only: on one Python every case, elsewhere a sample.
 
-    The samples of the Pythons differ, and those with one jaxlib divide the tests of what it compiles between them;
-    `nox -s "tests-3.13(xla_backend)" -- --full` tests every case there.
+    The samples of the Pythons differ, and those with one jaxlib divide the modules between them, by another hash each
+    day; `nox -s "tests-3.13(xla_backend)" -- --full` tests every case there.
     """
     session.install(*wheel_paths(with_siblings(package)), *TEST_TOOLS)
     session.chdir(session.create_tmp())
     session.run("python", "-c", CHECK_CELL, import_name(package), *ABSENT[package], env={"PYTHONPATH": None}, log=False)
-    cases = ["--full"] if session.python == WHOLE and package not in COMPILED else []
-    if package in COMPILED:
-        cases.append(f"--share={share_of(session.python, NEW_JAXLIB_PYTHONS)}")
+    if session.python == WHOLE:
+        cases = [] if package in COMPILED else ["--full"]
+    else:
+        cases = [f"--modules={share_of(session.python, NEW_JAXLIB_PYTHONS)}"]
     if package == "calque":
         cases.append("--doctest-ignore-import-errors")  # `calque.stages` and others need the backend, absent here
     run_pytest(session, *cases, ROOT / "packages" / package / "tests", "--pyargs", import_name(package))
@@ -157,7 +158,7 @@ def bench(session: nox.Session) -> None:
 
 
 def share_of(version: str, versions: list[str]) -> str:
-    """Return the share that one Python tests of what `versions` divide among them if all of them are there."""
+    """Return the share that one Python tests of all that `versions` divide among them if all of them are there."""
     if version not in versions or not all(shutil.which(f"python{v}") for v in versions):
         return "1/1"
     return f"{versions.index(version) + 1}/{len(versions)}"

@@ -114,6 +114,20 @@ def test_each_of_two_shares_has_divided_modules_of_its_own(folder):
     assert set(whole) <= set(collected(folder, "--full", "--share=1/2"))
 
 
+def test_two_shares_of_modules_have_each_module_once(folder):
+    for name in "abcde":
+        (folder / f"test_{name}.py").write_text(DIVIDED.format(name=name))
+    whole, *halves = (
+        collected(folder, "--sample-seed=1", *modules) for modules in ([], ["--modules=1/2"], ["--modules=2/2"])
+    )
+    assert halves[0] | halves[1] == whole
+    assert not halves[0].keys() & halves[1].keys()
+    assert sum(bool(re.fullmatch("test_of_[a-e]", name)) for name in halves[0]) in (2, 3)
+    assert collected(folder, "--full", "--modules=1/2").keys() == whole.keys()
+    said = "--sample-seed=1 --modules=1/2 draws again"
+    assert said in pytest_run("--sample-seed=1", "--modules=1/2", cwd=folder)
+
+
 def test_a_full_run_has_every_case(folder):
     cases = collected(folder, "--full")
     assert [len(cases[name]) for name in ("test_of_rows", "test_of_one_row", "test_without_a_mark")] == [60, 200, 5]
