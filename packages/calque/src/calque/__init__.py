@@ -10,7 +10,7 @@ from typing import Any as _Any
 
 import numpy as _numpy  # noqa: ICN001  (`np` would look like a public name)
 
-from calque_core import ShapeDtypeStruct, config, ensure_compile_time_eval, float0, typeof
+from calque_core import ShapeDtypeStruct, config, float0, typeof
 from calque_core import register_internal_folder as _register_internal_folder
 from calque_core.config import (
     checking_leaks,
@@ -45,7 +45,8 @@ if _TYPE_CHECKING:
     )
     from calque_batching import custom_vmap, map, sequential_vmap, vmap
     from calque_core import (
-        effects_barrier, eval_shape, io_callback, make_jaxpr, named_call, named_scope, pure_callback, shard_map,
+        effects_barrier, ensure_compile_time_eval, eval_shape, io_callback, make_jaxpr, named_call, named_scope,
+        pure_callback, shard_map,
     )
     from calque_core.lax import stop_gradient
     from calque_jet import jet
@@ -78,7 +79,8 @@ _LATE = {
     ),
     "calque_batching": "custom_vmap, map, sequential_vmap, vmap",
     "calque_core": (
-        "effects_barrier, eval_shape, io_callback, make_jaxpr, named_call, named_scope, pure_callback, shard_map"
+        "effects_barrier, ensure_compile_time_eval, eval_shape, io_callback, make_jaxpr, named_call, named_scope, "
+        "pure_callback, shard_map"
     ),
     "calque_core.lax": "stop_gradient",
     "calque_jet": "jet",

@@ -40,7 +40,6 @@ from calque_core.primitives.rules import RuleTable, rules
 from calque_core.traces.trace import (
     Trace,
     current_trace,
-    ensure_compile_time_eval,
     eval_context,
     evaluation,
     hand_custom_down,
@@ -85,6 +84,7 @@ if _TYPE_CHECKING:
     from calque_core.staging.make_jaxpr import eval_shape, make_jaxpr
     from calque_core.staging.passes import dce_jaxpr, fold_constants
     from calque_core.staging.stage import hoist_tracers, stage
+    from calque_core.traces.compile_time import ensure_compile_time_eval
     from calque_core.types.limits import finfo, iinfo
     from calque_core.types.promotion import promote_types
     from calque_core.values.value_trace import ValueTrace, ValueTracer
@@ -120,6 +120,7 @@ _LATE = {
     "calque_core.staging.make_jaxpr": "eval_shape, make_jaxpr",
     "calque_core.staging.passes": "dce_jaxpr, fold_constants",
     "calque_core.staging.stage": "hoist_tracers, stage",
+    "calque_core.traces.compile_time": "ensure_compile_time_eval",
     "calque_core.types.limits": "finfo, iinfo",
     "calque_core.types.promotion": "promote_types",
     "calque_core.values.value_trace": "ValueTrace, ValueTracer",

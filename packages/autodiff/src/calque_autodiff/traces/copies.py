@@ -49,7 +49,7 @@ class LinearizedFunction(NamedTuple):
 
 
 class DualFunction(NamedTuple):
-    """A function on operands of known types, some of which have tangents, with its derivative.
+    """A function with its derivative, for operands of known types and tangents of some.
 
     `record_both(trace, position, *tracers)`, of primals, then tangents, appends the equations of the results and of the
     tangents; it returns the results, then a tangent for each result in the mask `out_mask`.

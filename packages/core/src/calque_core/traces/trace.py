@@ -253,29 +253,6 @@ def eval_context() -> entered:
     return entered(evaluation)
 
 
-class _CompileTimeTrace(Trace):
-    """Evaluates operations without tracer operands; its parent processes all other operations."""
-
-    verb = "ensure_compile_time_eval"
-
-    def process_primitive(self, primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
-        assert self.parent is not None
-        target = self.parent if any(isinstance(x, Tracer) for x in args) else evaluation
-        return hand_down(target, primitive, args, params)
-
-    def process_custom_derivative(
-        self, primitive: Any, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
-    ) -> list[Value]:
-        assert self.parent is not None
-        target = self.parent if any(isinstance(x, Tracer) for x in args) else evaluation
-        return hand_custom_down(target, primitive, fun, args, params)
-
-
-def ensure_compile_time_eval() -> tracing:
-    """Compute operations on known values while tracing, for a `with` block; operations on tracers are traced."""
-    return tracing(_CompileTimeTrace(current_trace()))
-
-
 def trace_state_clean() -> bool:
     """Tell whether this thread merely evaluates.
 
