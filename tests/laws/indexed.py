@@ -79,8 +79,8 @@ INDEXED: dict[str, list[Program]] = {
     ],
     "scatter_add": [*kinds("scatter_add", ANY, 16, 16), *kinds("scatter_sub", NUMERIC, 16, 16)],
     "scatter_mul": kinds("scatter_mul", ANY, 16, 64),
-    "scatter_min": kinds("scatter_min", (*NUMBERS, "bool")),
-    "scatter_max": kinds("scatter_max", (*NUMBERS, "bool")),
+    "scatter_min": kinds("scatter_min", (*COMPLEX, *NUMBERS, "bool")),
+    "scatter_max": kinds("scatter_max", (*COMPLEX, *NUMBERS, "bool")),
     "dynamic_slice": [
         Program("dynamic_slice", lambda x, i, j: lax.dynamic_slice(x, (i, j), (2, 2)), (X, *[PLACE] * 2), ANY),
         Program("dynamic_slice_in_dim", lambda x, i: lax.dynamic_slice_in_dim(x, i, 2, 1), (X, PLACE), ANY),

@@ -430,8 +430,8 @@ OPERATIONS: dict[str, list[Program]] = {
         sums("psum", vmap(lambda x: lax.mul(lax.psum(x, "i"), x), axis_name="i"), (numbers((3, 2)),), ARITHMETIC),
         sums("pmean", vmap(lambda x: lax.sub(x, lax.pmean(x, "i")), axis_name="i"), (numbers((3, 2)),), FIELD),
     ],
-    "pmax": [Program("pmax", vmap(lambda x: lax.sub(x, lax.pmax(x, "i")), axis_name="i"), (numbers((3, 2)),))],
-    "pmin": [Program("pmin", vmap(lambda x: lax.mul(x, lax.pmin(x, "i")), axis_name="i"), (numbers((3, 2)),))],
+    "pmax": [Program("pmax", vmap(lambda x: lax.sub(x, lax.pmax(x, "i")), axis_name="i"), (numbers((3, 2)),), FIELD)],
+    "pmin": [Program("pmin", vmap(lambda x: lax.mul(x, lax.pmin(x, "i")), axis_name="i"), (numbers((3, 2)),), FIELD)],
     "all_gather": [
         sums("all_gather", vmap(lambda x: lax.mul(lax.all_gather(x, "i", axis=1), 2), axis_name="i"), (X,), ARITHMETIC)
     ],

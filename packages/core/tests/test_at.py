@@ -13,6 +13,7 @@ UFUNCS = {
     "add": np.add,
     "subtract": np.subtract,
     "multiply": np.multiply,
+    "mul": np.multiply,
     "divide": np.divide,
     "power": np.power,
     "min": np.minimum,

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from calque_core import ShapedArray, fold_constants, lax, make_jaxpr
+from calque_core import AbstractMesh, ShapedArray, fold_constants, lax, make_jaxpr, shard_map
+from calque_core import PartitionSpec as P
 from calque_core.context import entered
 from calque_core.jaxprs.named_axes import named_axes
 from calque_core.ops.cond import cond
@@ -73,9 +74,14 @@ def test_a_sum_over_no_axes_is_the_operand():
     assert traced(lambda x: lax.psum(x, ()), F32).eqns == ()
 
 
-def test_the_greatest_complex_number_is_refused():
-    with pytest.raises(TypeError, match=r"pmax of complex64"):
-        traced(lambda x: lax.pmax(x, "i"), ShapedArray((), "complex64"), i=2)
+def test_complex_numbers_have_a_greatest_and_a_least_element_by_the_real_part_first():
+    mesh = AbstractMesh((4,), ("i",))
+    both = lambda x: (lax.pmax(x, "i"), lax.pmin(x, "i"))
+    extremes = shard_map(both, mesh=mesh, in_specs=P("i"), out_specs=P())
+
+    greatest, least = extremes(np.array([1 + 2j, 3 - 1j, 3 + 1j, 1 - 2j]))
+
+    assert (greatest, least) == (3 + 1j, 1 - 2j)
 
 
 def test_an_axis_that_is_named_twice_is_refused():

@@ -184,8 +184,6 @@ def test_updates_that_do_not_fit_are_refused():
         lax.scatter(CUBE, ROWS, np.ones((3, 3, 4)), numbers)
     with pytest.raises(ValueError, match=r"update_window_dims is \(1, 2\)\. Give the 2 axes of the updates"):
         lax.scatter(CUBE, ROWS, np.ones((3, 3)), numbers)
-    with pytest.raises(TypeError, match=r"scatter_max of complex128\[2,3,4\] at .*: not defined for complex128"):
-        lax.scatter_max(CUBE + 0j, ROWS, CUBE, numbers)
     with pytest.raises(TypeError, match=r"Give ScatterDimensionNumbers\(\.\.\.\)"):
         lax.scatter(CUBE, ROWS, CUBE, GatherDimensionNumbers((1, 2), (0,), (0,)))
 

@@ -66,12 +66,13 @@ def check_collectives_in_every_dtype():
             lax.all_to_all(x, "j", 0, 1),
         )
         summed = () if x.dtype == bool else (lax.psum(x, "i"), lax.psum(x, ("j", "i")), lax.psum_scatter(x, "j"))
-        extreme = () if x.dtype.kind == "c" else (lax.pmax(x, ("i", "j")), lax.pmin(x, "j"))
+        extreme = lax.pmax(x, ("i", "j")), lax.pmin(x, "j")
         return [value.reshape(-1) for value in (*moved, *summed, *extreme)]
 
     program = divided(every, out_specs=P(("i", "j")))
     for dtype in DTYPES:
-        agrees_with_evaluation(program, (X % 3).astype(dtype))
+        values = X % 3 + 1j * (X % 5) if dtype.kind == "c" else X % 3
+        agrees_with_evaluation(program, values.astype(dtype))
 
 
 def check_positions_along_one_axis_and_along_several():

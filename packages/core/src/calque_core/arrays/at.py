@@ -59,8 +59,8 @@ class At:
 def at(x: Value) -> At:
     """Return what `x.at` is, for any array: `at(x)[index].set(y)` for NumPy's arrays, which have no `.at`.
 
-    The methods of `at(x)[index]` are `.get`, `.set`, `.add`, `.subtract`, `.multiply`, `.divide`, `.power`,
-    `.min`, `.max` and `.apply`.
+    The methods of `at(x)[index]` are `.get`, `.set`, `.add`, `.subtract`, `.multiply` (also `.mul`), `.divide`,
+    `.power`, `.min`, `.max` and `.apply`.
     The index is any of NumPy's; integers and arrays of integers may be traced.
     Each method takes `mode`, which is "clip", "fill", "drop" or "promise_in_bounds", and the promises `unique_indices`
     and `indices_are_sorted`, as `lax.gather` and `lax.scatter` do.  Without a mode, a known index out of bounds is an
@@ -112,6 +112,8 @@ class ElementsAt:
     def multiply(self, value: Value, **options: Unpack[Options]) -> Value:
         """Return the array with the elements multiplied by `value`."""
         return self._updated(lax.scatter_mul, lax.mul, value, options)
+
+    mul = multiply
 
     def divide(self, value: Value, **options: Unpack[Options]) -> Value:
         """Return the array with the elements divided by `value`.  Raises: TypeError for integers."""

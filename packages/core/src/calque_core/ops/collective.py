@@ -20,7 +20,7 @@ from calque_core.context import here
 from calque_core.frames.source import where
 from calque_core.ops.arithmetic import add, div, max, min, mul
 from calque_core.ops.convert import convert_element_type
-from calque_core.ops.declare import NUMBER, ORDERED, undefined_message
+from calque_core.ops.declare import ANY, NUMBER, undefined_message
 from calque_core.ops.lockstep import Column, Positions, combined, for_all
 from calque_core.ops.operands import floating
 from calque_core.ops.weakness import strong
@@ -94,8 +94,8 @@ def _declare(
 
 
 psum_p = _declare("psum", NUMBER, add, linearity="linear")
-pmax_p = _declare("pmax", ORDERED, max)
-pmin_p = _declare("pmin", ORDERED, min)
+pmax_p = _declare("pmax", ANY, max)
+pmin_p = _declare("pmin", ANY, min)
 
 
 def psum(x: Tree, axis_name: AxisNames) -> Tree:
@@ -141,8 +141,8 @@ def pmax(x: Tree, axis_name: AxisNames) -> Tree:
     """Return the greatest `x` of the elements of the mapped axis `axis_name`, or of several.  NaN wins.
 
     `x` may be a pytree.
-    Shapes: x [*s] -> [*s].  Dtype: kept.
-    Raises: NameError if the name is not bound; TypeError for complex numbers.
+    Shapes: x [*s] -> [*s].  Dtype: kept; complex numbers are compared by the real part first.
+    Raises: NameError if the name is not bound.
     """
     axes = bound_names("pmax", axis_name)
     return tree_map(lambda leaf: _bind(pmax_p, leaf, axes), x)
@@ -152,8 +152,8 @@ def pmin(x: Tree, axis_name: AxisNames) -> Tree:
     """Return the least `x` of the elements of the mapped axis `axis_name`, or of several.  NaN wins.
 
     `x` may be a pytree.
-    Shapes: x [*s] -> [*s].  Dtype: kept.
-    Raises: NameError if the name is not bound; TypeError for complex numbers.
+    Shapes: x [*s] -> [*s].  Dtype: kept; complex numbers are compared by the real part first.
+    Raises: NameError if the name is not bound.
     """
     axes = bound_names("pmin", axis_name)
     return tree_map(lambda leaf: _bind(pmin_p, leaf, axes), x)

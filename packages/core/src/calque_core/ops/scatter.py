@@ -18,7 +18,7 @@ from calque_core.context import here
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.arithmetic import neg
-from calque_core.ops.declare import ANY, NUMBER, REAL, undefined_message
+from calque_core.ops.declare import ANY, NUMBER, undefined_message
 from calque_core.ops.gather import check_promise, result_order
 from calque_core.ops.shape import of_one_dtype
 from calque_core.ops.windows import (
@@ -194,8 +194,8 @@ def _declare(name: str, kinds: str, ufunc: np.ufunc | None, linearity: Linearity
 scatter_p = _declare("scatter", ANY, None, linearity="linear")
 scatter_add_p = _declare("scatter_add", NUMBER + "b", np.add, linearity="linear")
 scatter_mul_p = _declare("scatter_mul", NUMBER + "b", np.multiply)
-scatter_min_p = _declare("scatter_min", REAL + "b", np.minimum)
-scatter_max_p = _declare("scatter_max", REAL + "b", np.maximum)
+scatter_min_p = _declare("scatter_min", ANY, np.minimum)
+scatter_max_p = _declare("scatter_max", ANY, np.maximum)
 
 
 def bind_scatter(  # noqa: PLR0913, PLR0917 -- the arguments of every kind of scatter
@@ -343,7 +343,8 @@ def scatter_min(
     """Return `operand` with each element replaced by the least of it and its updates.
 
     Windows, modes, promises and shapes are as for `scatter`.  NaN wins.  Equal elements share the derivative.
-    Raises: as `scatter`; TypeError for complex numbers.
+    Complex numbers are compared by the real part first.
+    Raises: as `scatter`.
 
     >>> import numpy as np
     >>> from calque_core.lax import ScatterDimensionNumbers, scatter_min
@@ -368,7 +369,8 @@ def scatter_max(
     """Return `operand` with each element replaced by the greatest of it and its updates.
 
     Windows, modes, promises and shapes are as for `scatter`.  NaN wins.  Equal elements share the derivative.
-    Raises: as `scatter`; TypeError for complex numbers.
+    Complex numbers are compared by the real part first.
+    Raises: as `scatter`.
 
     >>> import numpy as np
     >>> from calque_core.lax import ScatterDimensionNumbers, scatter_max

@@ -13,12 +13,13 @@ import numpy as np
 from calque_core.frames.source import where
 from calque_core.ops.axes import canonical_axis, integer
 from calque_core.ops.convert import stop_gradient
-from calque_core.ops.declare import ORDERED, undefined_message
+from calque_core.ops.declare import ORDERED
 from calque_core.ops.selection import elements_at, positions, sort_by
 from calque_core.ops.slices import slice_in_dim
 from calque_core.ops.sort import sort_key
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
+from calque_core.types.dtypes import dtype_name
 
 Value = Any
 
@@ -28,7 +29,10 @@ top_k_p = Primitive("top_k", multiple_results=True)
 @top_k_p.def_abstract_eval(cached=True)
 def top_k_abstract_eval(x_aval: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
     if x_aval.kind not in ORDERED:
-        raise TypeError(undefined_message("top_k", x_aval))
+        raise TypeError(
+            f"top_k of {x_aval}{where()}: not defined for {dtype_name(x_aval.dtype)}. Use sort, which compares complex "
+            "numbers by the real part first, or pass real numbers."
+        )
     size = x_aval.shape[axis]
     if not 0 <= k <= size:
         raise ValueError(

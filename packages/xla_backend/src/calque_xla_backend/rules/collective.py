@@ -6,7 +6,7 @@ or a `pmap`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,9 @@ from jaxlib.mlir.dialects import sdy
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import PartitionSpec, Primitive
-from calque_core.extend import shaped_array
+from calque_core.extend import highest, lowest, shaped_array
 from calque_core.lax import axis_index_p, pmax_p, pmin_p, psum_p, pvary_p
-from calque_xla_backend.define import Builder, IrValue
+from calque_xla_backend.define import Builder, IrValue, is_complex, maximum, minimum
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.manual import (
     Manual,
@@ -28,7 +28,8 @@ from calque_xla_backend.modules.manual import (
     replica_groups,
 )
 from calque_xla_backend.modules.meshes import device_numbers
-from calque_xla_backend.modules.types import aval_to_ir_type, ir_constant
+from calque_xla_backend.modules.types import aval_to_ir_type, ir_constant, scalar_constant
+from calque_xla_backend.rules.reduce import reduce
 
 AxisName = Any
 
@@ -47,18 +48,53 @@ def reduction(primitive: Primitive, build: Builder) -> None:
 
     @register_lowering(primitive)
     def lowering(ctx: LoweringRuleContext, x: IrValue, *, axes: tuple[AxisName, ...]) -> Sequence[IrValue]:
+        return [x if devices_along(ctx, axes) == 1 else all_reduced(ctx, x, axes, build)]
+
+
+def all_reduced(ctx: LoweringRuleContext, x: IrValue, axes: tuple[AxisName, ...], build: Builder) -> IrValue:
+    """Return `x` of all devices along `axes`, combined by `build`, in one `all_reduce`."""
+    (x_aval,) = ctx.avals_in
+    op = hlo.AllReduceOp(
+        [x.type], [x], replica_groups(ctx, axes), channel_handle=channel(), use_global_device_ids=True
+    )
+    return combined(op, build, x_aval.dtype)
+
+
+def extreme_reduction(primitive: Primitive, build: Builder, identity: Callable[[Any], Any]) -> None:
+    """Lower as `reduction`; complex numbers, whose extremes XLA's `all_reduce` lacks, are gathered and reduced."""
+
+    @register_lowering(primitive)
+    def lowering(ctx: LoweringRuleContext, x: IrValue, *, axes: tuple[AxisName, ...]) -> Sequence[IrValue]:
         (x_aval,) = ctx.avals_in
         if devices_along(ctx, axes) == 1:
             return [x]
-        op = hlo.AllReduceOp(
-            [x.type], [x], replica_groups(ctx, axes), channel_handle=channel(), use_global_device_ids=True
-        )
-        return [combined(op, build, x_aval.dtype)]
+        if not is_complex(x):
+            return [all_reduced(ctx, x, axes, build)]
+        init = scalar_constant(identity(x_aval.dtype), x_aval.dtype)
+        return reduce([gathered(ctx, x, axes, 0)], [init], [x_aval], (0,), lambda a, b: [build(a, b)])
+
+
+def gathered(ctx: LoweringRuleContext, x: IrValue, axes: tuple[AxisName, ...], axis: int) -> IrValue:
+    """Return `x` of all devices along `axes`, in the order of their positions along a new axis."""
+    (x_aval,) = ctx.avals_in
+    size, before, after = devices_along(ctx, axes), x_aval.shape[:axis], x_aval.shape[axis:]
+    row = hlo.reshape(aval_to_ir_type(x_aval.update(shape=(*before, 1, *after))), x)
+    if size == 1:
+        return row
+    op = hlo.AllGatherOp(
+        [aval_to_ir_type(x_aval.update(shape=(*before, size, *after)))],
+        [row],
+        axis,
+        replica_groups(ctx, axes),
+        channel_handle=channel(),
+        use_global_device_ids=True,
+    )
+    return op.results[0]
 
 
 reduction(psum_p, hlo.add)
-reduction(pmax_p, hlo.maximum)
-reduction(pmin_p, hlo.minimum)
+extreme_reduction(pmax_p, maximum, lowest)
+extreme_reduction(pmin_p, minimum, highest)
 
 
 @register_lowering(pvary_p)

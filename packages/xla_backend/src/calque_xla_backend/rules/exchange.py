@@ -18,7 +18,7 @@ from calque_xla_backend.modules.joined_exchanges import names_of_exchange
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.manual import channel, devices_along, groups_along, pairs_attribute, replica_groups
 from calque_xla_backend.modules.types import aval_to_ir_type
-from calque_xla_backend.rules.collective import combined
+from calque_xla_backend.rules.collective import combined, gathered
 
 AxisName = Any
 Permutation = tuple[tuple[int, int], ...]
@@ -27,21 +27,8 @@ Permutation = tuple[tuple[int, int], ...]
 @register_lowering(all_gather_invariant_p)
 @register_lowering(all_gather_p)
 def all_gather_lowering(ctx: LoweringRuleContext, x: IrValue, *, axis_name: AxisName, axis: int) -> Sequence[IrValue]:
-    (x_aval,), (out_aval,), names = ctx.avals_in, ctx.avals_out, names_of_exchange(axis_name)
-    size = devices_along(ctx, names)
-    before, after = x_aval.shape[:axis], x_aval.shape[axis:]
-    row = hlo.reshape(aval_to_ir_type(x_aval.update(shape=(*before, 1, *after))), x)
-    if size > 1:
-        op = hlo.AllGatherOp(
-            [aval_to_ir_type(x_aval.update(shape=(*before, size, *after)))],
-            [row],
-            axis,
-            replica_groups(ctx, names),
-            channel_handle=channel(),
-            use_global_device_ids=True,
-        )
-        row = op.results[0]
-    return [reshaped(row, out_aval)]
+    (out_aval,) = ctx.avals_out
+    return [reshaped(gathered(ctx, x, names_of_exchange(axis_name), axis), out_aval)]
 
 
 @register_lowering(psum_scatter_p)

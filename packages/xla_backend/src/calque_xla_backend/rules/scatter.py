@@ -21,7 +21,7 @@ from calque_core.lax import (
     scatter_mul_p,
     scatter_p,
 )
-from calque_xla_backend.define import IrValue, splat
+from calque_xla_backend.define import IrValue, maximum, minimum, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type
 from calque_xla_backend.rules.gather import limits
@@ -76,5 +76,5 @@ def def_scatter(primitive: Primitive, combine: Callable[[IrValue, IrValue], IrVa
 def_scatter(scatter_p, lambda old, new: new)
 def_scatter(scatter_add_p, hlo.add)
 def_scatter(scatter_mul_p, hlo.multiply)
-def_scatter(scatter_min_p, hlo.minimum)
-def_scatter(scatter_max_p, hlo.maximum)
+def_scatter(scatter_min_p, minimum)
+def_scatter(scatter_max_p, maximum)
