@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import checkpoint, checkpoint_name, checkpoint_policies, grad, jvp, linearize, remat, vjp
+from calque_autodiff.checkpoint_policies import nothing_saveable, save_from_both_policies
 from calque_autodiff.verbs import checkpoint as checkpoint_module
 from calque_core import TracerBoolConversionError, check_jaxpr, eval_jaxpr, float0, is_tracer, lax, make_jaxpr
 from calque_core.lax import name_p, remat_p
@@ -201,9 +202,27 @@ def test_a_policy_that_says_neither_yes_nor_no_is_refused_in_words():
     def policy(primitive, *avals, **params):
         return 3
 
-    with pytest.raises(TypeError, match=r"the checkpoint policy policy returned 3 for 'sin'.*True to save"):
+    with pytest.raises(
+        TypeError, match=r"the checkpoint policy policy \(test_checkpoint.py:\d+\) returned 3 for 'sin'.*True to save"
+    ):
         grad(checkpoint(lax.sin, policy=policy))(1.0)
     assert grad(checkpoint(lax.sin, policy=lambda *_, **__: np.bool_(True)))(0.0) == 1.0
+
+
+@pytest.mark.parametrize("combine", [lambda p: p, lambda p: save_from_both_policies(nothing_saveable, p)])
+def test_a_policy_that_does_not_take_an_operation_is_refused_in_words(combine):
+    expected = (
+        r"the checkpoint policy <lambda> \(test_checkpoint.py:\d+\) does not take 'sin' at test_checkpoint.py:\d+ .*: "
+        r".* takes 0 positional arguments but 2 were given. Let it take policy\(primitive, \*avals, \*\*params\)"
+    )
+    with pytest.raises(TypeError, match=expected):
+        grad(checkpoint(lambda x: lax.sin(x), policy=combine(lambda: True)))(1.0)
+
+    def policy(primitive, *avals, **params):
+        return len(primitive)
+
+    with pytest.raises(TypeError, match=r"^object of type 'Primitive' has no len"):
+        grad(checkpoint(lax.sin, policy=combine(policy)))(1.0)
 
 
 def test_a_result_that_is_no_array_is_refused_in_words():

@@ -35,6 +35,26 @@ def test_in_axes_of_another_structure_are_refused(axes):
         vmap(loss, in_axes=axes)({"w": np.ones(4)}, np.ones(4))
 
 
+@pytest.mark.parametrize(
+    ("axes", "words"),
+    [
+        ((0, {"a": 0}, 0), r"in_axes has a dict with the keys \['a'\] for params, but the full tree has a list of"),
+        ((0, 0, [0]), r"in_axes has a list of length 1 for rest\[0\], but the full tree has a tuple of length 1 there"),
+        (({"a": [0]}, 0, 0), r"in_axes has a list of length 1 for x\['a'\], but the full tree has a leaf there"),
+    ],
+)
+def test_a_structure_that_does_not_fit_is_named_by_argument_and_path(axes, words):
+    with pytest.raises(TypeError, match=words):
+        vmap(lambda x, params, *rest: x, in_axes=axes)({"a": np.ones(3)}, [np.ones(3)], (np.ones(3),))
+
+
+def test_a_structure_of_keyword_arguments_and_of_results_is_named_by_path():
+    with pytest.raises(TypeError, match=r"in_axes has a list of length 2 for scale\['w'\], but the full tree has"):
+        vmap(lambda *, scale: scale, in_axes={"scale": {"w": [0, 0]}})(scale={"w": [np.ones(3)]})
+    with pytest.raises(TypeError, match=r"out_axes has a list of length 2 for the output\['y'\], but the full tree"):
+        vmap(lambda x: {"y": [x]}, out_axes={"y": [0, 0]})(np.ones(3))
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_wrong_number_of_entries_is_refused(count):
     with pytest.raises(TypeError, match=rf"in_axes has {count} entries for 2 positional arguments. Give one entry per"):

@@ -7,6 +7,7 @@ from calque_pytree import (
     broadcast,
     broadcast_prefix,
     flatten_axes,
+    keystr,
     prefix_errors,
     register_pytree_node_class,
     structure,
@@ -70,7 +71,7 @@ def test_flatten_axes_takes_none_as_an_axis():
     [
         ((0,), "in_axes has a tuple of length 1 at the root of the tree, but the full tree has a tuple of length 2"),
         (({"w": 0}, 0), "in_axes has a dict with the keys ['w'] at [0], but the full tree has a dict with the keys ["),
-        ((0, [0]), "in_axes has a list of length 1 at [1], but the full tree has a leaf there"),
+        ((0, [0]), "in_axes has a list of length 1 at [1], but the full tree has a leaf"),
     ],
 )
 def test_flatten_axes_names_the_place_that_does_not_fit(axes, message):
@@ -101,6 +102,12 @@ def test_no_placeholder_ever_reaches_a_constructor():
     assert flatten_axes("in_axes", treedef, (Strict(1), None)) == [1, None]
     assert broadcast_prefix((None, 0), (Strict(1.0), 2.0), none_is_leaf=True) == [None, 0]
     assert len(prefix_errors(([0], 0), (Strict(1.0), 2.0))) == 1
+
+
+def test_a_caller_says_where_a_path_points_to():
+    names = lambda path: f"for {['x', 'y'][path[0].idx]}{keystr(path[1:])}"
+    with pytest.raises(ValueError, match=r"^axes has a list of length 1 for y\['w'\], but the full tree has a leaf"):
+        flatten_axes("axes", structure((1.0, {"w": 2.0})), (0, {"w": [0]}), place=names)
 
 
 def test_the_passed_registry_is_used():

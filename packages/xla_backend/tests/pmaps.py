@@ -194,6 +194,8 @@ def check_sizes_that_differ_are_named_by_the_path_of_the_argument():
 def check_axes_that_do_not_fit_are_refused():
     cases = [
         (TypeError, r"in_axes has 1 entries for 2 positional arguments\. Give one entry", {"in_axes": (0,)}, (X, X)),
+        (TypeError, r"has a list of length 1 for args\[0\]\['w'\], but", {"in_axes": ({"w": [0]},)}, ({"w": X},)),
+        (TypeError, r"out_axes has a tuple of length 2 for the output, but", {"out_axes": ([0], 0)}, (X,)),
         (TypeError, r"got in_axes='i'\. Give an int, None, or a tuple", {"in_axes": "i"}, (X,)),
         (TypeError, r"in_axes has the entry 'a' for args\[0\]\. Give an int or None", {"in_axes": ("a",)}, (X,)),
         (ValueError, r"args\[0\] has type float64\[4,2\], which has no axis 2 to map\. Use in_axes=None",

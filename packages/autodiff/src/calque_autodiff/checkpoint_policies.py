@@ -9,10 +9,13 @@ Read next: `checkpoint.py`, which takes a policy.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from calque_core.extend import describe_function, short_repr, where
 from calque_core.lax import conv_general_dilated_p, dot_general_p, name_p
 
 __all__ = [
@@ -153,7 +156,7 @@ class Either:
 
     def __call__(self, primitive: Any, *avals: Any, **params: Any) -> bool:
         """Tell whether to save the results of an operation."""
-        return self.first(primitive, *avals, **params) or self.second(primitive, *avals, **params)
+        return saves(self.first, primitive, avals, params) or saves(self.second, primitive, avals, params)
 
     def refuses(self, name: str) -> bool:
         """Tell whether both policies refuse to save a value of this name."""
@@ -194,6 +197,29 @@ def check_policy(caller: str, policy: Any) -> None:
             f"{caller} got the policy {policy!r}, which has no hash ({error}). Give a function, or an object that can "
             "be compared and hashed."
         ) from error
+
+
+def saves(policy: Policy, primitive: Any, avals: Sequence[Any], params: dict[str, Any]) -> bool:
+    """Return the answer of a policy about an operation.
+
+    Raises: TypeError if the policy does not take the operation, or if the answer is not a bool.
+    """
+    try:
+        answer = policy(primitive, *avals, **params)
+    except TypeError as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:  # raised in the policy
+            raise
+        raise TypeError(
+            f"the checkpoint policy {describe_function(policy)} does not take '{primitive.name}'{where()}: {error}. "
+            "Let it take policy(primitive, *avals, **params), for every operation."
+        ) from error
+    if not isinstance(answer, (bool, np.bool_)):
+        raise TypeError(
+            f"the checkpoint policy {describe_function(policy)} returned {short_repr(answer)} for "
+            f"'{primitive.name}'{where()}. Let it return True to save the results of an operation, False to compute "
+            "them again."
+        )
+    return bool(answer)
 
 
 def policy_name(policy: Policy) -> str:

@@ -9,7 +9,7 @@ Read next: `prefix.py`, which uses both results; `generated.py`, the fast versio
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from calque_pytree.build import Nodes, inner_node, place, steps_to, subtree_end
 from calque_pytree.keys import KeyEntry, KeyPath
@@ -24,8 +24,8 @@ class Mismatch:
     def __init__(self, path: KeyPath, expected: Node, actual: str) -> None:
         self.path, self.expected, self.actual = path, expected, actual
 
-    def describe(self, first: str, second: str) -> str:
-        """Return the difference as a clause; `first` names the structure, `second` the tree."""
+    def describe(self, first: str, second: str, place: Callable[[KeyPath], str] = place) -> str:
+        """Return the difference as a clause; `first` names the structure, `second` the tree, `place` a path."""
         return f"{first} has {describe_node(self.expected)} {place(self.path)}, but {second} has {self.actual} there"
 
 

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from functools import partial
 
 from calque_pytree.align import Mismatch, align, describe_node, path_in
-from calque_pytree.build import subtree_end
+from calque_pytree.build import place, subtree_end
 from calque_pytree.flattening import IsLeaf, tree_flatten, tree_leaves, tree_structure
+from calque_pytree.keys import KeyPath
 from calque_pytree.kinds import Leaf, Tree
 from calque_pytree.registry import Registry, default_registry
 from calque_pytree.treedef import PyTreeDef
@@ -42,10 +43,10 @@ containers of the full tree, or one leaf for a whole subtree.
     return [partial(prefix_error, mismatch) for mismatch in mismatches]
 
 
-def prefix_error(mismatch: Mismatch, name: str) -> ValueError:
+def prefix_error(mismatch: Mismatch, name: str, place: Callable[[KeyPath], str] = place) -> ValueError:
     """Return the error that says where the prefix `name` does not fit the full tree."""
     return ValueError(
-        f"{mismatch.describe(name, 'the full tree')}. "
+        f"{mismatch.describe(name, 'the full tree', place)}. "
         f"Give {name} the containers of the full tree, or one leaf for a whole subtree."
     )
 
@@ -96,11 +97,16 @@ def tree_broadcast(
 
 
 def flatten_axes(
-    name: str, treedef: PyTreeDef, axis_tree: Tree, *, registry: Registry = default_registry
+    name: str,
+    treedef: PyTreeDef,
+    axis_tree: Tree,
+    *,
+    registry: Registry = default_registry,
+    place: Callable[[KeyPath], str] = place,
 ) -> list[Leaf]:
     """Return one axis for each leaf of `treedef`, from the prefix `axis_tree`, in which `None` is an axis too.
 
-    `name` is the name of the argument in messages.
+    `name` is the name of the argument in messages, and `place(path)` says where a path points to, as "for params['w']".
     Raises: ValueError, with the path, if `axis_tree` is not a prefix of `treedef`.
 
     >>> from calque_pytree import flatten_axes, structure
@@ -119,5 +125,5 @@ def flatten_axes(
             start += 1
         else:
             path = path_in(axis_tree, prefix_def.nodes, position)
-            raise prefix_error(Mismatch(path, node, describe_node(treedef.nodes[start])), name)
+            raise prefix_error(Mismatch(path, node, describe_node(treedef.nodes[start])), name, place)
     return axes

@@ -13,14 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from calque_autodiff.checkpoint_policies import Policy, policy_name, refuses
+from calque_autodiff.checkpoint_policies import Policy, refuses, saves
 from calque_autodiff.rules.cond import Slots, memo_branches
 from calque_autodiff.rules.scan import stacked_aval
 from calque_core import Atom, Jaxpr, JaxprEqn, Var
 from calque_core import rules as rule_table
-from calque_core.extend import settings_key, where
+from calque_core.extend import settings_key
 from calque_core.lax import cond_p, jit_p, name_p, platform_dependent_p, scan_p
 
 rule_table("save")
@@ -93,17 +91,8 @@ def _cut_eqn(eqn: JaxprEqn, policy: Policy) -> CutEqn:
 
 
 def is_saved(eqn: JaxprEqn, policy: Policy) -> bool:
-    """Return the answer of the policy about an equation.
-
-    Raises: TypeError if the answer is not a bool.
-    """
-    answer = policy(eqn.primitive, *(v.aval for v in eqn.invars), **eqn.params)
-    if not isinstance(answer, (bool, np.bool_)):
-        raise TypeError(
-            f"the checkpoint policy {policy_name(policy)} returned {answer!r} for '{eqn.primitive.name}'{where()}. "
-            "Let it return True to save the results of an operation, False to compute them again."
-        )
-    return bool(answer)
+    """Return the answer of the policy about an equation."""
+    return saves(policy, eqn.primitive, [v.aval for v in eqn.invars], eqn.params)
 
 
 # Programs inside

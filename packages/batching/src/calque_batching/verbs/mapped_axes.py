@@ -29,7 +29,7 @@ from calque_core.extend import (
     parameters_of,
     unmarked,
 )
-from calque_pytree import PyTreeDef, flatten_axes
+from calque_pytree import KeyPath, PyTreeDef, flatten_axes
 
 Value = Any
 Axes = Any
@@ -71,15 +71,15 @@ def _axes_by_name(
     return tuple(in_axes.get(name, 0) for name in positional), {name: in_axes.get(name, 0) for name in kwargs}
 
 
-def axes_of_leaves(caller: str, name: str, tree: PyTreeDef, axes: Axes) -> list[Any]:
-    """Return the entry of each leaf from a pytree prefix of `tree`, the option `name`.
+def axes_of_leaves(caller: str, name: str, tree: PyTreeDef, axes: Axes, place: Callable[[KeyPath], str]) -> list[Any]:
+    """Return the entry of each leaf from a pytree prefix of `tree`, the option `name`; `place(path)` is for messages.
 
     Raises: TypeError if it is no prefix.
     """
     if type(axes) is int:  # the usual case
         return [axes] * tree.num_leaves
     try:
-        return flatten_axes(name, tree, axes)
+        return flatten_axes(name, tree, axes, place=place)
     except ValueError as error:
         raise TypeError(f"{caller}: {error}") from None
 

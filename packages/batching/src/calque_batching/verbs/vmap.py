@@ -27,6 +27,7 @@ from calque_core import api_boundary, current_trace, tracing
 from calque_core.extend import (
     FlatFunction,
     arg_names,
+    argument_at,
     check_callable,
     check_free_name,
     copy_shared,
@@ -35,7 +36,7 @@ from calque_core.extend import (
     here,
     record_call,
 )
-from calque_pytree import tree_flatten
+from calque_pytree import keystr, tree_flatten
 
 P = ParamSpec("P")
 Value = Any
@@ -84,7 +85,7 @@ def vmap(
         leaves = canonical_leaves(caller, values, names)
         is_one_axis = type(in_axes) is int and not kwargs
         spec = in_axes if is_one_axis else prefix_of_arguments(caller, fun, in_axes, args, kwargs)
-        axes = axes_of_leaves(caller, "in_axes", in_tree, spec)
+        axes = axes_of_leaves(caller, "in_axes", in_tree, spec, lambda p: f"for {argument_at(fun, args, kwargs, p)}")
         dims, size = mapped_axes(caller, leaves, names, axes, axis_size)
         if axis_name is not None:
             check_free_name(caller, axis_name)
@@ -96,7 +97,7 @@ def vmap(
             out_leaves = _results_for_elements(flat, leaves, dims, containers)
             outs, out_dims = trace.split(out_leaves)
             containers.find_differing(outs)
-        axes = axes_of_leaves(caller, "out_axes", flat.out_tree, out_axes)
+        axes = axes_of_leaves(caller, "out_axes", flat.out_tree, out_axes, lambda p: f"for the output{keystr(p)}")
         results = moved_results(caller, flat, outs, out_dims, axes, containers)
         # An unmapped result may be an array of the user's, one of `out_leaves`.
         return flat.out_tree.unflatten(copy_shared(results, leaves, out_leaves))

@@ -16,7 +16,7 @@ import numpy as np
 
 from calque_core.frames.source import describe_function, where
 from calque_core.types.avals import ASARRAY, _refusal, is_array_like, is_convertible, short_repr, typeof
-from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+from calque_pytree import KeyPath, PyTreeDef, SequenceKey, keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any
 
@@ -173,6 +173,20 @@ def arg_names(
     names += [f"args[{i}]" for i in range(len(names), len(args))]
     named_trees = [*zip(names, args), *((k, kwargs[k]) for k in sorted(kwargs))]
     return [leaf for name, tree in named_trees for leaf in leaf_names(name, tree, is_leaf)]
+
+
+def argument_at(fun: Any, args: Sequence[Any], kwargs: dict[str, Any], path: KeyPath) -> str:
+    """Return the expression for the value at a path in `(args, kwargs)`, as `arg_names` writes it.
+
+    >>> from calque_core.extend import argument_at
+    >>> from calque_pytree import DictKey, SequenceKey
+    >>> argument_at(lambda x, y: None, (2.0, {"w": 1.0}), {}, (SequenceKey(0), SequenceKey(1), DictKey("w")))
+    "y['w']"
+    """
+    entry: Any = path[1]
+    if path[0] == SequenceKey(1):
+        return f"{entry.key}{keystr(path[2:])}"
+    return f"{arg_names(fun, args, kwargs, lambda node: True)[entry.idx]}{keystr(path[2:])}"
 
 
 def leaf_names(name: str, tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[str]:

@@ -18,8 +18,8 @@ if _TYPE_CHECKING:
     from calque_core.arrays.numpy_sequences import has_tracer, host_values
     from calque_core.backends import known_devices, register_devices
     from calque_core.calls.api_util import (
-        FlatFunction, FlatPrimals, arg_names, array_leaves, call, check_arrays, check_callable, describe_value,
-        leaf_names, normalize_argnums, parameters_of,
+        FlatFunction, FlatPrimals, arg_names, argument_at, array_leaves, call, check_arrays, check_callable,
+        describe_value, leaf_names, normalize_argnums, parameters_of,
     )
     from calque_core.calls.chosen_arguments import ChosenArguments
     from calque_core.calls.static_arguments import (
@@ -138,8 +138,8 @@ _LATE = {
     "calque_core.arrays.numpy_sequences": "has_tracer, host_values",
     "calque_core.backends": "known_devices, register_devices",
     "calque_core.calls.api_util": (
-        "FlatFunction, FlatPrimals, arg_names, array_leaves, call, check_arrays, check_callable, describe_value, "
-        "leaf_names, normalize_argnums, parameters_of"
+        "FlatFunction, FlatPrimals, arg_names, argument_at, array_leaves, call, check_arrays, check_callable, "
+        "describe_value, leaf_names, normalize_argnums, parameters_of"
     ),
     "calque_core.calls.chosen_arguments": "ChosenArguments",
     "calque_core.calls.static_arguments": (
@@ -250,8 +250,8 @@ _LATE = {
 
 __all__ = [
     # Functions of the user, and their arguments
-    "FlatFunction", "FlatPrimals", "arg_names", "leaf_names", "call", "check_callable", "check_arrays", "array_leaves",
-    "describe_value", "short_repr", "normalize_argnums", "parameters_of", "integer", "ChosenArguments",
+    "FlatFunction", "FlatPrimals", "arg_names", "argument_at", "leaf_names", "call", "check_callable", "check_arrays",
+    "array_leaves", "describe_value", "short_repr", "normalize_argnums", "parameters_of", "integer", "ChosenArguments",
     "flatten_primals", "tangent_leaves", "check_sequence", "check_outputs", "loop_name",
     # Static arguments
     "StaticArguments", "Statics", "StaticKeys", "static_arguments", "with_static", "static_keys",

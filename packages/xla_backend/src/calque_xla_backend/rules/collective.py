@@ -54,9 +54,7 @@ def reduction(primitive: Primitive, build: Builder) -> None:
 def all_reduced(ctx: LoweringRuleContext, x: IrValue, axes: tuple[AxisName, ...], build: Builder) -> IrValue:
     """Return `x` of all devices along `axes`, combined by `build`, in one `all_reduce`."""
     (x_aval,) = ctx.avals_in
-    op = hlo.AllReduceOp(
-        [x.type], [x], replica_groups(ctx, axes), channel_handle=channel(), use_global_device_ids=True
-    )
+    op = hlo.AllReduceOp([x.type], [x], replica_groups(ctx, axes), channel_handle=channel(), use_global_device_ids=True)
     return combined(op, build, x_aval.dtype)
 
 

@@ -20,6 +20,7 @@ from calque_core.extend import (
     FlatFunction,
     StaticArguments,
     arg_names,
+    argument_at,
     check_callable,
     describe_function,
     entered,
@@ -29,7 +30,7 @@ from calque_core.extend import (
     with_static,
 )
 from calque_core.lax import pmap_p
-from calque_pytree import PyTreeDef, flatten_axes, tree_flatten
+from calque_pytree import KeyPath, PyTreeDef, flatten_axes, keystr, tree_flatten
 from calque_xla_backend.compiler import compiler_of
 from calque_xla_backend.runtime.clients import Device, DeviceClass
 from calque_xla_backend.verbs.jit import Jitted, jit
@@ -121,7 +122,7 @@ class _Mapping(NamedTuple):
         statics, (args, kwargs) = self.static.split(args, kwargs)
         leaves, in_tree = tree_flatten((args, kwargs))
         names = functools.partial(arg_names, self.fun, args, kwargs)
-        dims = self._in_dims(leaves, names, in_tree, len(args), kwargs)
+        dims = self._in_dims(leaves, names, in_tree, args, kwargs)
         size = self._size(leaves, names, dims)
         flat = FlatFunction(with_static(self.fun, "pmap", statics), in_tree, "pmap")
         own_axis = () if self.axis_name is None else ((self.axis_name, size),)
@@ -144,9 +145,10 @@ class _Mapping(NamedTuple):
         return flat.out_tree.unflatten(outs)
 
     def _in_dims(
-        self, leaves: Sequence[Value], names: Names, in_tree: PyTreeDef, count: int, kwargs: dict[str, Value]
+        self, leaves: Sequence[Value], names: Names, in_tree: PyTreeDef, args: Sequence[Value], kwargs: dict[str, Value]
     ) -> tuple[int | None, ...]:
         """Return the mapped axis of each leaf, counted from the front, or None."""
+        count = len(args)
         entries = self.in_axes if isinstance(self.in_axes, (tuple, list)) else (self.in_axes,) * count
         if len(entries) != count:
             raise TypeError(
@@ -155,7 +157,8 @@ class _Mapping(NamedTuple):
             )
         static = {place % count for place in self.static.positions if -count <= place < count}
         prefix = tuple([None if i in static else entry for i, entry in enumerate(entries)])
-        axes = self._flat_axes("in_axes", in_tree, (prefix, dict.fromkeys(kwargs, 0)))
+        place = lambda path: f"for {argument_at(self.fun, args, kwargs, path)}"
+        axes = self._flat_axes("in_axes", in_tree, (prefix, dict.fromkeys(kwargs, 0)), place)
         return tuple([self._in_dim(x, axis, i, names) for i, (x, axis) in enumerate(zip(leaves, axes))])
 
     def _in_dim(self, x: Value, axis: Any, i: int, names: Names) -> int | None:
@@ -171,9 +174,9 @@ class _Mapping(NamedTuple):
             )
         return int(index(axis) % aval.ndim)
 
-    def _flat_axes(self, option: str, tree: PyTreeDef, axes: Axes) -> list[Any]:
+    def _flat_axes(self, option: str, tree: PyTreeDef, axes: Axes, place: Callable[[KeyPath], str]) -> list[Any]:
         try:
-            return flatten_axes(option, tree, axes)
+            return flatten_axes(option, tree, axes, place=place)
         except ValueError as error:
             raise TypeError(f"{self.caller}: {error}") from None
 
@@ -201,7 +204,7 @@ class _Mapping(NamedTuple):
 
     def _out_dims(self, avals: Sequence[Any], out_tree: PyTreeDef) -> tuple[int | None, ...]:
         """Return the position of the mapped axis in each result, counted from the front, or None."""
-        axes = self._flat_axes("out_axes", out_tree, self.out_axes)
+        axes = self._flat_axes("out_axes", out_tree, self.out_axes, lambda path: f"for the output{keystr(path)}")
         dims = []
         for i, (aval, axis) in enumerate(zip(avals, axes)):
             ndim = aval.ndim + 1
