@@ -296,11 +296,13 @@ OPERATIONS: dict[str, list[Program]] = {
     "reduce_sum": [
         sums(f"reduce_sum {axes}", lambda x, axes=axes: lax.reduce_sum(x, axes), (CUBE,), ARITHMETIC)
         for axes in (None, 1, (0, 2))
-    ],
+    ]
+    + [sums("reduce_sum with kept axes", lambda x: lax.reduce_sum(x, (0, 2), keepdims=True), (CUBE,), ARITHMETIC)],
     "reduce_prod": [
         sums(f"reduce_prod {axes}", lambda x, axes=axes: lax.reduce_prod(x, axes), (CUBE,), FIELD)
         for axes in (None, 1, (0, 2))
-    ],
+    ]
+    + [sums("reduce_prod with kept axes", lambda x: lax.reduce_prod(x, (0, 2), keepdims=True), (CUBE,), FIELD)],
     "reduce_xor": [Program("reduce_xor", lambda x: lax.reduce_xor(x, (0, 1)), (CUBE,), BITS)],
     **{
         f"cum{name}": [
@@ -315,9 +317,18 @@ OPERATIONS: dict[str, list[Program]] = {
             ("logsumexp", lax.cumlogsumexp, FLOATS),
         )
     },
-    "reduce_max": [Program("reduce_max", lambda x: lax.reduce_max(x, (0, 2)), (CUBE,), COMPARED)],
-    "reduce_min": [Program("reduce_min", lambda x: lax.reduce_min(x, 1), (CUBE,), COMPARED)],
-    "reduce_and": [Program("reduce_and", lambda x: lax.reduce_and(x, 1), (CUBE,), BITS)],
+    "reduce_max": [
+        Program("reduce_max", lambda x: lax.reduce_max(x, (0, 2)), (CUBE,), COMPARED),
+        Program("reduce_max with kept axes", lambda x: lax.reduce_max(x, (0, 2), keepdims=True), (CUBE,), COMPARED),
+    ],
+    "reduce_min": [
+        Program("reduce_min", lambda x: lax.reduce_min(x, 1), (CUBE,), COMPARED),
+        Program("reduce_min with a kept axis", lambda x: lax.reduce_min(x, 1, keepdims=True), (CUBE,), COMPARED),
+    ],
+    "reduce_and": [
+        Program("reduce_and", lambda x: lax.reduce_and(x, 1), (CUBE,), BITS),
+        Program("reduce_and with a kept axis", lambda x: lax.reduce_and(x, 1, keepdims=True), (CUBE,), BITS),
+    ],
     "reduce_or": [Program("reduce_or", lambda x: lax.reduce_or(x, (0, 1)), (CUBE,), BITS)],
     "reduce": [
         sums("reduce", lambda x: lax.reduce(x, x.dtype.type(2), lambda a, b: a * b + a - a, (0, 2)), (CUBE,), FIELD),

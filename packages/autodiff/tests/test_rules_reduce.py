@@ -25,6 +25,7 @@ EMPTY = [((0,), 0), ((0, 3), 0), ((3, 0), 0), ((3, 0), 1)]
 @pytest.mark.parametrize(("shape", "axis"), CASES + EMPTY, ids=str)
 def test_sums_obey_the_laws(shape, axis, dtype, spaced, laws):
     laws(lambda x: lax.reduce_sum(x, axis), spaced(shape, dtype=dtype))
+    laws(lambda x: lax.reduce_sum(x, axis, keepdims=True), spaced(shape, dtype=dtype))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -32,6 +33,7 @@ def test_sums_obey_the_laws(shape, axis, dtype, spaced, laws):
 @pytest.mark.parametrize("op", [lax.reduce_max, lax.reduce_min], ids=lambda op: op.__name__)
 def test_extremes_obey_the_laws(op, shape, axis, dtype, spaced, laws):
     laws(lambda x: op(x, axis), spaced(shape, dtype=dtype))
+    laws(lambda x: op(x, axis, keepdims=True), spaced(shape, dtype=dtype))
 
 
 @pytest.mark.parametrize(("shape", "axis"), EMPTY, ids=str)

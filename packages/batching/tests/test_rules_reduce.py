@@ -21,6 +21,7 @@ def test_reductions_map_over_every_axis(name, check_batching):
     for dtype in dtypes:
         for axes in (0, 1, (0, 1), None, ()):
             check_batching(lambda x, axes=axes: fun(x, axes), [(2, 4)], [dtype])
+            check_batching(lambda x, axes=axes: fun(x, axes, keepdims=True), [(2, 4)], [dtype])
     check_batching(lambda x: fun(x, (0, 2)), [(2, 3, 2)], dtypes[:1])
     check_batching(lambda x: fun(x, 0), [(0, 2)], dtypes[:1])
 

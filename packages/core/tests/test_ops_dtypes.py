@@ -56,8 +56,8 @@ def twice(name):
     return lambda x: getattr(lax, name)(x, x)
 
 
-def along(name, axes):
-    return lambda x: getattr(lax, name)(x, axes)
+def along(name, axes, **options):
+    return lambda x: getattr(lax, name)(x, axes, **options)
 
 
 def diagonal(x):
@@ -99,7 +99,7 @@ PROGRAMS = {
     "tile": [lambda x: lax.tile(x, (2, 3))],
     "iota": [lambda x: lax.broadcasted_iota(x.dtype, (2, 3), 1)],
     **{
-        name: [along(name, axes) for axes in (None, 0)]
+        name: [along(name, None), along(name, 0), along(name, 0, keepdims=True)]
         for name in ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "reduce_xor")
     },
     "reduce_precision": [lambda x: lax.reduce_precision(x, 3, 2)],

@@ -70,6 +70,7 @@ STRUCTURED = {
     "tile": (lambda x: lax.tile(x, (2, 3)), ALL),
     "full_like": (lambda x: lax.full_like(x, 1), ALL),
     "reduce_sum": (lambda x: lax.reduce_sum(x, 0), "iufc"),
+    "reduce_sum with a kept axis": (lambda x: lax.reduce_sum(x, 0, keepdims=True), "iufc"),
     "reduce_max": (lambda x: lax.reduce_max(x, (0, 1)), ALL),
     "reduce_min": (lambda x: lax.reduce_min(x, -1), ALL),
     "reduce_and": (lambda x: lax.reduce_and(x), "biu"),

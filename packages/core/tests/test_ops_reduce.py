@@ -43,6 +43,26 @@ def test_reductions_collect_the_elements_along_their_axes(name, axis):
 
 
 @pytest.mark.parametrize("name", REFERENCE)
+@pytest.mark.parametrize("axis", AXES)
+def test_kept_axes_have_size_one(name, axis):
+    x = np.random.default_rng(0).integers(0, 100, (2, 3, 4))
+    axes = tuple(range(3)) if axis is None else axis
+    out = getattr(lax, name)(x, axis, keepdims=True)
+    np.testing.assert_array_equal(out, np.expand_dims(getattr(lax, name)(x, axis), axes))
+
+
+def test_only_an_equation_that_keeps_axes_says_so():
+    jaxpr = make_jaxpr(lambda x: [lax.reduce_max(x, 1), lax.reduce_max(x, 1, keepdims=True)])(np.ones((2, 3)))
+    assert [eqn.params for eqn in jaxpr.eqns] == [{"axes": (1,)}, {"axes": (1,), "keepdims": True}]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float64"])
+def test_kept_axes_of_short_dtypes_and_of_no_elements(dtype):
+    out = lax.reduce_max(np.zeros((2, 0), dtype), 1, keepdims=True)
+    assert (out.dtype, out.tolist()) == (np.dtype(dtype), [[lax.reduce_max(np.zeros(0, dtype)).item()]] * 2)
+
+
+@pytest.mark.parametrize("name", REFERENCE)
 def test_the_argument_is_called_axis(name):
     np.testing.assert_array_equal(getattr(lax, name)(np.array([[1, 2]]), axis=0), [1, 2])
 

@@ -96,6 +96,7 @@ FUNCTIONS = {
     "zeta": (lambda q: lax.zeta(2.5, q), POSITIVE), "polygamma": (lambda x: lax.polygamma(2.0, x), POSITIVE),
     "floor": (lax.floor, (-2.0, 2.0)), "convert": (lambda x: lax.convert_element_type(x, np.float64), UNIT),
     "reduce_max": (lambda x: lax.reduce_max(x, 1), UNIT), "reduce_min": (lambda x: lax.reduce_min(x, (0, 1)), UNIT),
+    "reduce_max with a kept axis": (lambda x: lax.reduce_max(x, 1, keepdims=True), UNIT),
     "reduce_window sum": (lambda x: lax.reduce_window(x, 0.0, lax.add, (2, 2), None, "SAME"), UNIT),
     "reduce_window max": (lambda x: lax.reduce_window(x, -np.inf, lax.max, (2, 2), None, "SAME"), UNIT),
     "reduce_window min": (lambda x: lax.reduce_window(x, np.inf, lax.min, (1, 2)), UNIT),

@@ -46,8 +46,9 @@ def run_pair(port, scenario):
     """Run the two processes of a scenario; return what they have printed, and their status."""
     commands = [[str(SCRIPT), str(port), str(i)] if scenario is None else [str(ENDINGS), scenario] for i in range(2)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    inherited = {name: x for name, x in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}  # jax sets it
     pair = [
-        subprocess.Popen([sys.executable, "-W", "error", *command], env=os.environ | variables(port, i), **pipes)
+        subprocess.Popen([sys.executable, "-W", "error", *command], env=inherited | variables(port, i), **pipes)
         for i, command in enumerate(commands)
     ]
     try:

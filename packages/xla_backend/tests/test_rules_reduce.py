@@ -45,6 +45,7 @@ def test_reductions_compile_to_what_they_evaluate_to(name, regime, dtypes_of, ch
         shapes = [shape for shape, its_axes in SHAPES_AND_AXES if its_axes == axes]
         cases = [(draw(rng, dtype, shape),) for dtype in dtypes_of(KINDS[name]) for shape in shapes]
         check_compiled(lambda x, axes=axes: getattr(lax, name)(x, axes), cases)
+        check_compiled(lambda x, axes=axes: getattr(lax, name)(x, axes, keepdims=True), cases[:3])
 
 
 @pytest.mark.parametrize("axes", sorted({axes for _, axes in SHAPES_AND_AXES}))
@@ -55,6 +56,7 @@ def test_reduce_sum_compiles_to_what_it_evaluates_to(axes, regime, dtypes_of, ch
     check_compiled(lambda x: lax.reduce_sum(x, axes), integers)
     positive = [(rng.uniform(0.5, 2, shape).astype(dtype),) for dtype in dtypes_of("fc") for shape in shapes]
     check_compiled(lambda x: lax.reduce_sum(x, axes), positive, ulps=4)
+    check_compiled(lambda x: lax.reduce_sum(x, axes, keepdims=True), positive, ulps=4)
 
 
 def test_sums_of_infinities_and_nan(dtypes_of, check_compiled):

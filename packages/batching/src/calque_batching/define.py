@@ -137,7 +137,8 @@ def _reducer(primitive: Primitive) -> Rule:
     ) -> tuple[list[Value], list[int]]:
         (x,), (dim,) = args, dims
         moved = axes_in_batch(axes, dim)
-        return [primitive.bind(x, axes=moved, **params)], [dim - sum(axis < dim for axis in moved)]
+        dropped = 0 if params.get("keepdims") else sum(axis < dim for axis in moved)
+        return [primitive.bind(x, axes=moved, **params)], [dim - dropped]
 
     return batch
 

@@ -15,10 +15,12 @@ Value = Any
 def broadcast_in_dim_transpose(
     ct: Value, x: UndefinedPrimal, *, shape: Shape, broadcast_dimensions: Shape
 ) -> list[Value]:
-    """Sum over the new axes and over the axes that were stretched from size 1."""
+    """Sum over the new axes and over the axes that were stretched from size 1; a new axis of size 1 needs no sum."""
     kept = [d for d, n in zip(broadcast_dimensions, x.aval.shape) if n == shape[d]]
     repeated = [d for d in range(len(shape)) if d not in kept]
-    return [reshape(reduce_sum(ct, repeated), x.aval.shape)]
+    if all(shape[d] == 1 for d in repeated):
+        return [reshape(ct, x.aval.shape)]
+    return [reshape(reduce_sum(ct, repeated, keepdims=len(shape) == len(x.aval.shape)), x.aval.shape)]
 
 
 deflinear(broadcast_in_dim_p, broadcast_in_dim_transpose)

@@ -30,22 +30,23 @@ from calque_core.lax import (
 Value = Any
 
 
-def extreme_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape) -> Value:
+def extreme_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape, keepdims: bool = False) -> Value:
     """Average the tangents of the elements that equal the result; an extreme of nothing is constant."""
     if not typeof(x).size:
         return zero_tangent(out)
     is_extreme, count = extremes(x, out, axes)
-    return div(reduce_sum(mul(x_dot, is_extreme), axes), count)
+    return div(reduce_sum(mul(x_dot, is_extreme), axes, keepdims=keepdims), count)
 
 
-def reduce_prod_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape) -> Value:
+def reduce_prod_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape, **_: bool) -> Value:
     """Multiply each tangent by the other elements, which the elements before and after it give without a division."""
     shape = typeof(x).shape
     order = [*(d for d in range(len(shape)) if d not in axes), *axes]
     kept = [shape[d] for d in order[: len(shape) - len(axes)]]
     factors = reshape(x, (*kept, prod(shape[d] for d in axes)), order)
     others = mul(product_before(factors), rev(product_before(rev(factors, len(kept))), len(kept)))
-    return reduce_sum(mul(reshape(x_dot, typeof(factors).shape, order), others), len(kept))
+    changes = mul(reshape(x_dot, typeof(factors).shape, order), others)
+    return reshape(reduce_sum(changes, len(kept)), typeof(out).shape)
 
 
 def product_before(x: Value) -> Value:
@@ -56,7 +57,7 @@ def product_before(x: Value) -> Value:
     return cumprod(pad(x, one, [*no_axis, (1, -1, 0)]), last)
 
 
-deflinear(reduce_sum_p, lambda ct, x, *, axes: [broadcast_reduced(ct, x.aval.shape, axes)])
+deflinear(reduce_sum_p, lambda ct, x, *, axes, **_: [broadcast_reduced(ct, x.aval.shape, axes)])
 defjvp(reduce_prod_p, reduce_prod_jvp)
 defjvp(reduce_max_p, extreme_jvp)
 defjvp(reduce_min_p, extreme_jvp)

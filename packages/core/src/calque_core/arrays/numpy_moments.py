@@ -13,7 +13,7 @@ import numpy as np
 from calque_core import lax
 from calque_core.arrays.numpy_arithmetic import as_dtype
 from calque_core.arrays.numpy_protocol import implements, refuse
-from calque_core.arrays.numpy_reductions import fill_masked, keep_axes, reduced_axes, reduced_count
+from calque_core.arrays.numpy_reductions import fill_masked, reduced_axes, reduced_count
 from calque_core.frames.source import where as place
 from calque_core.ops.axes import Axes
 from calque_core.traces.tracer import is_tracer
@@ -61,9 +61,12 @@ def mean(
     aval = typeof(a)
     axes = reduced_axes("mean", axis, aval.ndim)
     inner, outer = _mean_dtypes(aval.dtype, dtype)
-    count = reduced_count(aval.shape, axes, where)
-    total = lax.reduce_sum(fill_masked(as_dtype(a, inner), where, 0), axes)
-    return as_dtype(keep_axes(_per(total, count), axes, keepdims), outer)
+    return as_dtype(_mean(as_dtype(a, inner), axes, where, keepdims), outer)
+
+
+def _mean(a: Value, axes: tuple[int, ...], where: Value, keepdims: bool) -> Value:
+    total = lax.reduce_sum(fill_masked(a, where, 0), axes, keepdims=keepdims)
+    return _per(total, reduced_count(typeof(a).shape, axes, where, keepdims))
 
 
 def _per(total: Value, count: Value) -> Value:
@@ -109,12 +112,12 @@ def var(  # noqa: PLR0913  (the signature is NumPy's)
     if not is_float(inner) or (aval.kind == "c") != (inner.kind == "c"):
         raise TypeError(f"var of {aval}{place()} cannot be computed with dtype={inner}. Remove dtype.")
     a = as_dtype(a, inner)
-    count = reduced_count(aval.shape, axes, where)
     if mean is None:
-        mean = keep_axes(_per(lax.reduce_sum(fill_masked(a, where, 0), axes), count), axes, True)
+        mean = _mean(a, axes, where, keepdims=True)
     deviation = fill_masked(lax.sub(a, as_dtype(mean, inner)), where, 0)
-    total = lax.reduce_sum(_squared_size(deviation), axes)
-    out = keep_axes(_per(total, _positive(count, ddof if correction is None else correction)), axes, keepdims)
+    total = lax.reduce_sum(_squared_size(deviation), axes, keepdims=keepdims)
+    count = reduced_count(aval.shape, axes, where, keepdims)
+    out = _per(total, _positive(count, ddof if correction is None else correction))
     return out if dtype is None and outer.kind == "c" else as_dtype(out, outer)
 
 

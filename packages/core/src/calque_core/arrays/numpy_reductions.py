@@ -50,11 +50,11 @@ def fill_masked(x: Value, where: Value, fill: Value) -> Value:
     return lax.select(broadcast_to(truth(where), typeof(x).shape), x, fill)
 
 
-def reduced_count(shape: tuple[int, ...], axes: tuple[int, ...], where: Value = True) -> Value:
+def reduced_count(shape: tuple[int, ...], axes: tuple[int, ...], where: Value = True, keepdims: bool = False) -> Value:
     """Return how many elements a reduction over `axes` reads: one number, or an array with a mask."""
     if where is True:
         return math.prod(shape[axis] for axis in axes)
-    return lax.reduce_sum(as_dtype(broadcast_to(truth(where), shape), scalar_dtype(int)), axes)
+    return lax.reduce_sum(as_dtype(broadcast_to(truth(where), shape), scalar_dtype(int)), axes, keepdims=keepdims)
 
 
 # Sums and products
@@ -89,7 +89,7 @@ def sum(
     axes = reduced_axes("sum", axis, aval.ndim)
     a = fill_masked(a, where, 0)
     reduce = lax.reduce_or if typeof(a).kind == "b" else lax.reduce_sum  # bools only by dtype=bool
-    total = keep_axes(reduce(a, axes), axes, keepdims)
+    total = reduce(a, axes, keepdims=keepdims)
     return total if initial is None or _is_zero(initial) else lax.add(total, as_dtype(initial, typeof(total).dtype))
 
 
@@ -135,7 +135,7 @@ def prod(
     dtype = sum_dtype(aval.dtype) if dtype is None else canonicalize_dtype(dtype)
     a = fill_masked(truth(a) if dtype.kind == "b" else as_dtype(a, dtype), where, 1)
     reduce = lax.reduce_and if typeof(a).kind == "b" else lax.reduce_prod  # bools only by dtype=bool
-    product = keep_axes(reduce(a, axes), axes, keepdims)
+    product = reduce(a, axes, keepdims=keepdims)
     if initial is None or (isinstance(initial, (int, float)) and initial == 1):
         return product
     return lax.mul(product, as_dtype(initial, typeof(product).dtype))
@@ -156,9 +156,9 @@ def _extreme(name: str, a: Value, axis: Axes, keepdims: bool, initial: Value, wh
     else:
         reduce, combine = (lax.reduce_max, lax.max) if is_max else (lax.reduce_min, lax.min)
     if initial is None:
-        return keep_axes(reduce(a, axes), axes, keepdims)
+        return reduce(a, axes, keepdims=keepdims)
     initial = as_dtype(initial, aval.dtype)
-    return combine(keep_axes(reduce(fill_masked(a, where, initial), axes), axes, keepdims), initial)
+    return combine(reduce(fill_masked(a, where, initial), axes, keepdims=keepdims), initial)
 
 
 @implements(np.max, np.amax)
@@ -260,7 +260,7 @@ def any(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *
     """
     refuse("any", out=out)
     axes = reduced_axes("any", axis, typeof(a).ndim)
-    return keep_axes(lax.reduce_or(fill_masked(truth(a), where, False), axes), axes, keepdims)
+    return lax.reduce_or(fill_masked(truth(a), where, False), axes, keepdims=keepdims)
 
 
 @implements(np.all)
@@ -276,7 +276,7 @@ def all(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *
     """
     refuse("all", out=out)
     axes = reduced_axes("all", axis, typeof(a).ndim)
-    return keep_axes(lax.reduce_and(fill_masked(truth(a), where, True), axes), axes, keepdims)
+    return lax.reduce_and(fill_masked(truth(a), where, True), axes, keepdims=keepdims)
 
 
 reductions |= {

@@ -89,6 +89,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.matrix_functions import column_by_column, with_diagonal
     from calque_core.ops.paddings import dilated_shape, transposed_pads
     from calque_core.ops.platform import Platforms, position_of_platform
+    from calque_core.ops.reduce import reduced_shape
     from calque_core.ops.reduce_function import split_reduction
     from calque_core.ops.scatter import scatter_windows
     from calque_core.ops.selection import broadcast_reduced, elements_at, extremes, positions, sort_by
@@ -207,6 +208,7 @@ _LATE = {
     "calque_core.ops.matrix_functions": "column_by_column, with_diagonal",
     "calque_core.ops.paddings": "dilated_shape, transposed_pads",
     "calque_core.ops.platform": "Platforms, position_of_platform",
+    "calque_core.ops.reduce": "reduced_shape",
     "calque_core.ops.reduce_function": "split_reduction",
     "calque_core.ops.scatter": "scatter_windows",
     "calque_core.ops.selection": "broadcast_reduced, elements_at, extremes, positions, sort_by",
@@ -298,7 +300,7 @@ __all__ = [
     "Pullback", "close_rules", "call_by_rules", "no_jvp_rule", "Space", "space_of", "trace_in", "run_solver",
     "without_aux",
     # Formulas that derivatives and Taylor series share
-    "spread", "share", "extremes", "broadcast_reduced", "positions", "sort_by", "elements_at",
+    "spread", "share", "extremes", "reduced_shape", "broadcast_reduced", "positions", "sort_by", "elements_at",
     # Functions that are formulas, and parts of such formulas
     "declare_formula", "polynomial", "chebyshev", "summed", "where_any", "deviance", "gamma_of", "stirling_series",
     "scaled_erfc", "normal_quantile",

@@ -21,7 +21,7 @@ from calque_core.ops.create import full
 from calque_core.ops.declare import ANY, FLOAT, NUMBER, undefined_message
 from calque_core.ops.exponential import log_add_exp
 from calque_core.ops.mapping import associative_scan
-from calque_core.ops.reduce import reduce_prod_p
+from calque_core.ops.reduce import reduce_prod_p, reduced_shape
 from calque_core.ops.shape import reshape, slice
 from calque_core.primitives.primitive import Linearity, Primitive
 from calque_core.types.avals import Shape, ShapedArray, typeof
@@ -144,14 +144,15 @@ def cumlogsumexp(operand: Value, axis: int = 0, reverse: bool = False) -> Value:
 
 
 @reduce_prod_p.def_rule("decomposition")
-def reduce_prod_decomposition(x: Value, *, axes: Shape) -> Value:
+def reduce_prod_decomposition(x: Value, *, axes: Shape, keepdims: bool = False) -> Value:
     """Return the last of the running products."""
     aval = typeof(x)
+    out_shape = reduced_shape(aval.shape, axes, keepdims)
     kept = [d for d in range(aval.ndim) if d not in axes]
     sizes = [aval.shape[d] for d in kept]
     count = prod(aval.shape[d] for d in axes)
     if not count:
-        return full(sizes, 1, aval.dtype)
+        return full(out_shape, 1, aval.dtype)
     products = cumprod(reshape(x, (*sizes, count), (*kept, *axes)), len(kept))
     last = slice(products, (*[0] * len(kept), count - 1), (*sizes, count))
-    return reshape(last, sizes)
+    return reshape(last, out_shape)

@@ -15,7 +15,7 @@ import numpy as np
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.axes import integer
-from calque_core.ops.broadcast import broadcast_to, expand_dims
+from calque_core.ops.broadcast import broadcast_to
 from calque_core.ops.compare import eq, select
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import broadcasted_iota, zeros_like
@@ -197,7 +197,7 @@ def lu_pivots_to_permutation_decomposition(pivots: Value, *, permutation_size: i
     padding = ((0, 0, 0),) * len(leading)
 
     def read(row: Value, place: Value) -> Value:
-        return expand_dims(reduce_sum(select(eq(positions, place), row, zeros_like(row)), -1), (-1,))
+        return reduce_sum(select(eq(positions, place), row, zeros_like(row)), -1, keepdims=True)
 
     padded = pad(pivots, zeros_like(pivots, shape=()), (*padding, (0, permutation_size - steps, 0)))
 

@@ -1,7 +1,8 @@
 """Reductions: one value for all elements along some axes.
 
 They keep the dtype; NumPy's wider sums of bools and small integers belong to the array functions.  An empty axis gives
-the identity of the operation; `argmax` and `argmin`, which have no identity, refuse it.
+the identity of the operation; `argmax` and `argmin`, which have no identity, refuse it.  An equation has the parameter
+`keepdims` only where it is true, so a rule that knows `axes` alone serves every other reduction.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ Value = Any
 _BOOL = np.dtype(bool)
 
 
-def reduced_shape(shape: Shape, axes: Shape) -> Shape:
-    """Return `shape` without the axes `axes`.
+def reduced_shape(shape: Shape, axes: Shape, keepdims: bool = False) -> Shape:
+    """Return `shape` without the axes `axes`; with `keepdims` they have size 1.
 
-    >>> reduced_shape((2, 3, 4), (0, 2))
-    (3,)
+    >>> reduced_shape((2, 3, 4), (0, 2)), reduced_shape((2, 3, 4), (0, 2), keepdims=True)
+    ((3,), (1, 3, 1))
     """
+    if keepdims:
+        return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
 
@@ -43,57 +46,60 @@ def _declare(name: str, kinds: str, impls: Impls, linearity: Linearity | None = 
     primitive = Primitive(name, linearity=linearity)
 
     @primitive.def_abstract_eval(cached=True)
-    def abstract_eval(x_aval: ShapedArray, *, axes: Shape) -> ShapedArray:
+    def abstract_eval(x_aval: ShapedArray, *, axes: Shape, keepdims: bool = False) -> ShapedArray:
         if x_aval.kind not in kinds:
             raise TypeError(undefined_message(name, x_aval))
-        return shaped_array(reduced_shape(x_aval.shape, axes), x_aval.dtype)
+        return shaped_array(reduced_shape(x_aval.shape, axes, keepdims), x_aval.dtype)
 
     primitive.def_impl(impls[0], leaf=True, for_types=impls[1])
     return primitive
 
 
-def _reduce(primitive: Primitive, operand: Value, axis: Axes) -> Value:
+def _reduce(primitive: Primitive, operand: Value, axis: Axes, keepdims: bool) -> Value:
     """Bind a reduction over canonical axes, its dtype checked by the type rule; over no axes it is the identity."""
     aval = typeof(operand)
     axes = canonical_axes(primitive.name, axis, aval.ndim)
-    primitive.abstract(aval, axes=axes)
-    return primitive.bind(operand, axes=axes) if axes else as_result(operand)
+    params: dict[str, Any] = {"axes": axes, "keepdims": True} if keepdims else {"axes": axes}
+    primitive.abstract(aval, **params)
+    return primitive.bind(operand, **params) if axes else as_result(operand)
 
 
 Identity = Callable[[np.dtype[Any]], Value] | None
 
 
 def _in_its_dtype(ufunc: np.ufunc, identity: Identity = None) -> Impls:
-    def impl(x: Value, *, axes: Shape) -> Value:
+    def impl(x: Value, *, axes: Shape, keepdims: bool = False) -> Value:
         x = np.asarray(x)
-        options = _options(x.dtype, identity)
+        options = _options(x.dtype, identity, keepdims)
         wide = options["dtype"]
         if wide == x.dtype:
             return ufunc.reduce(x, axes, **options)
         return ufunc.reduce(x.astype(wide), axes, **options).astype(native_dtype(x.dtype))
 
-    def impl_for_types(x_aval: ShapedArray, *, axes: Shape) -> Callable[..., Value] | None:
-        options = _options(x_aval.dtype, identity)
+    def impl_for_types(x_aval: ShapedArray, *, axes: Shape, keepdims: bool = False) -> Callable[..., Value] | None:
+        options = _options(x_aval.dtype, identity, keepdims)
         return partial(ufunc.reduce, axis=axes, **options) if options["dtype"] == x_aval.dtype else None
 
     return impl, impl_for_types
 
 
 @cache  # 1 us for the identity, and 0.3 us for the dtype
-def _options(dtype: np.dtype[Any], identity: Identity) -> dict[str, Any]:
-    """Return the dtype in which NumPy reduces arrays of `dtype`, and the result for no elements if NumPy has none."""
-    wide = wide_dtype(dtype)
-    return {"dtype": wide} if identity is None else {"dtype": wide, "initial": identity(dtype).astype(wide)}
+def _options(dtype: np.dtype[Any], identity: Identity, keepdims: bool) -> dict[str, Any]:
+    """Return NumPy's options: the dtype of the sum for arrays of `dtype`, the result for no elements if it has none."""
+    options: dict[str, Any] = {"dtype": wide_dtype(dtype)}
+    if identity is not None:
+        options["initial"] = identity(dtype).astype(options["dtype"])
+    return {**options, "keepdims": True} if keepdims else options
 
 
 def _bitwise(on_bools: np.ufunc, on_integers: np.ufunc) -> Impls:
     bools, integers = _in_its_dtype(on_bools), _in_its_dtype(on_integers)
 
-    def impl(x: Value, *, axes: Shape) -> Value:
-        return (bools if np.asarray(x).dtype == _BOOL else integers)[0](x, axes=axes)
+    def impl(x: Value, **params: Any) -> Value:
+        return (bools if np.asarray(x).dtype == _BOOL else integers)[0](x, **params)
 
-    def impl_for_types(x_aval: ShapedArray, *, axes: Shape) -> Callable[..., Value] | None:
-        return (bools if x_aval.dtype == _BOOL else integers)[1](x_aval, axes=axes)
+    def impl_for_types(x_aval: ShapedArray, **params: Any) -> Callable[..., Value] | None:
+        return (bools if x_aval.dtype == _BOOL else integers)[1](x_aval, **params)
 
     return impl, impl_for_types
 
@@ -107,24 +113,26 @@ reduce_or_p = _declare("reduce_or", BITS, _bitwise(np.logical_or, np.bitwise_or)
 reduce_xor_p = _declare("reduce_xor", BITS, _bitwise(np.logical_xor, np.bitwise_xor), linearity="constant")
 
 
-def reduce_sum(operand: Value, axis: Axes = None) -> Value:
+def reduce_sum(operand: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
     """Return the sum along `axis`: one axis, several, or all of them for None.
 
-    Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.
+    Shapes: operand [*s] -> [*s without the axes]; with `keepdims` they have size 1.  Dtype: kept.
     Raises: ValueError if an axis is out of range or named twice; TypeError for bools.
 
     >>> import numpy as np
     >>> from calque_core.lax import reduce_sum
     >>> reduce_sum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     array([4., 6.])
+    >>> reduce_sum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0, keepdims=True)
+    array([[4., 6.]])
     """
-    return _reduce(reduce_sum_p, operand, axis)
+    return _reduce(reduce_sum_p, operand, axis, keepdims)
 
 
-def reduce_prod(operand: Value, axis: Axes = None) -> Value:
+def reduce_prod(operand: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
     """Return the product along `axis`: one axis, several, or all of them for None.
 
-    Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.
+    Shapes: operand [*s] -> [*s without the axes]; with `keepdims` they have size 1.  Dtype: kept.
     Raises: ValueError if an axis is out of range or named twice; TypeError for bools.
 
     >>> import numpy as np
@@ -132,13 +140,14 @@ def reduce_prod(operand: Value, axis: Axes = None) -> Value:
     >>> reduce_prod(np.array([[1.0, 2.0], [3.0, 4.0]]), 0)
     array([3., 8.])
     """
-    return _reduce(reduce_prod_p, operand, axis)
+    return _reduce(reduce_prod_p, operand, axis, keepdims)
 
 
-def reduce_max(operand: Value, axis: Axes = None) -> Value:
+def reduce_max(operand: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
     """Return the greatest element along `axis`: one axis, several, or all of them for None.  NaN wins.
 
-    Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.  Of no elements: -inf, or the dtype's least number.
+    Shapes: operand [*s] -> [*s without the axes]; with `keepdims` they have size 1.  Dtype: kept.
+    Of no elements: -inf, or the dtype's least number.
     Complex numbers are compared by the real part first.
     Raises: ValueError if an axis is out of range or named twice.
 
@@ -147,13 +156,14 @@ def reduce_max(operand: Value, axis: Axes = None) -> Value:
     >>> reduce_max(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=1)
     array([2., 4.])
     """
-    return _reduce(reduce_max_p, operand, axis)
+    return _reduce(reduce_max_p, operand, axis, keepdims)
 
 
-def reduce_min(operand: Value, axis: Axes = None) -> Value:
+def reduce_min(operand: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
     """Return the least element along `axis`: one axis, several, or all of them for None.  NaN wins.
 
-    Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.  Of no elements: inf, or the dtype's greatest number.
+    Shapes: operand [*s] -> [*s without the axes]; with `keepdims` they have size 1.  Dtype: kept.
+    Of no elements: inf, or the dtype's greatest number.
     Complex numbers are compared by the real part first.
     Raises: ValueError if an axis is out of range or named twice.
 
@@ -162,13 +172,13 @@ def reduce_min(operand: Value, axis: Axes = None) -> Value:
     >>> reduce_min(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=1)
     array([1., 3.])
     """
-    return _reduce(reduce_min_p, operand, axis)
+    return _reduce(reduce_min_p, operand, axis, keepdims)
 
 
-def reduce_and(operand: Value, axis: Axes = None) -> Value:
+def reduce_and(operand: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
     """Tell whether all elements along `axis` hold; on integers, the bitwise and.
 
-    Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.
+    Shapes: operand [*s] -> [*s without the axes]; with `keepdims` they have size 1.  Dtype: kept.
     Raises: ValueError if an axis is out of range or named twice; TypeError for floats and complex numbers.
 
     >>> import numpy as np
@@ -176,13 +186,13 @@ def reduce_and(operand: Value, axis: Axes = None) -> Value:
     >>> reduce_and(np.array([True, False]))
     np.False_
     """
-    return _reduce(reduce_and_p, operand, axis)
+    return _reduce(reduce_and_p, operand, axis, keepdims)
 
 
-def reduce_or(operand: Value, axis: Axes = None) -> Value:
+def reduce_or(operand: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
     """Tell whether any element along `axis` holds; on integers, the bitwise or.
 
-    Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.
+    Shapes: operand [*s] -> [*s without the axes]; with `keepdims` they have size 1.  Dtype: kept.
     Raises: ValueError if an axis is out of range or named twice; TypeError for floats and complex numbers.
 
     >>> import numpy as np
@@ -190,13 +200,13 @@ def reduce_or(operand: Value, axis: Axes = None) -> Value:
     >>> reduce_or(np.array([True, False]))
     np.True_
     """
-    return _reduce(reduce_or_p, operand, axis)
+    return _reduce(reduce_or_p, operand, axis, keepdims)
 
 
-def reduce_xor(operand: Value, axis: Axes = None) -> Value:
+def reduce_xor(operand: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
     """Return the bitwise exclusive or along `axis`; for bools, whether an odd number of them are true.
 
-    Shapes: operand [*s] -> [*s without the axes].  Dtype: kept.
+    Shapes: operand [*s] -> [*s without the axes]; with `keepdims` they have size 1.  Dtype: kept.
     Raises: ValueError if an axis is out of range or named twice; TypeError for floats and complex numbers.
 
     >>> import numpy as np
@@ -204,7 +214,7 @@ def reduce_xor(operand: Value, axis: Axes = None) -> Value:
     >>> reduce_xor(np.array([6, 3]))
     np.int64(5)
     """
-    return _reduce(reduce_xor_p, operand, axis)
+    return _reduce(reduce_xor_p, operand, axis, keepdims)
 
 
 # Positions of extreme elements

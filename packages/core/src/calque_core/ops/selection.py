@@ -27,12 +27,20 @@ Value = Any
 
 
 def broadcast_reduced(out: Value, shape: Shape, axes: Shape) -> Value:
-    """Return a reduced array in its former shape `shape`, repeated along the reduced axes."""
-    return broadcast_in_dim(out, shape, [axis for axis in range(len(shape)) if axis not in axes])
+    """Return a reduced array, with its axes kept or not, in its former shape `shape`: repeated along `axes`."""
+    kept = range(len(shape))
+    return broadcast_in_dim(out, shape, kept if has_axes(out, shape) else [axis for axis in kept if axis not in axes])
+
+
+def has_axes(out: Value, shape: Shape) -> bool:
+    """Tell whether a reduction over some axes of an array of `shape` kept them."""
+    return len(typeof(out).shape) == len(shape)
 
 
 def extremes(x: Value, out: Value, axes: Shape) -> tuple[Value, Value]:
     """Return 1 for each element of `x` that equals its extreme `out` and 0 for other elements; then the counts of ones.
+
+    `axes` are the reduced axes, which `out` has with size 1 or does not have; the counts have its shape.
 
     >>> import numpy as np
     >>> from calque_core.extend import extremes
@@ -41,7 +49,7 @@ def extremes(x: Value, out: Value, axes: Shape) -> tuple[Value, Value]:
     """
     aval = typeof(x)
     is_extreme = convert_element_type(eq(x, broadcast_reduced(out, aval.shape, axes)), aval.dtype)
-    return is_extreme, reduce_sum(is_extreme, axes)
+    return is_extreme, reduce_sum(is_extreme, axes, keepdims=has_axes(out, aval.shape))
 
 
 def positions(x: Value, dimension: int) -> Value:

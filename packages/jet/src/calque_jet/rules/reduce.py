@@ -21,13 +21,13 @@ def def_extreme(primitive: Primitive) -> None:
     """Define the rule of a maximum or a minimum."""
 
     @primitive.def_rule("jet")
-    def extreme_jet(primals: Sequence[Value], series: Sequence[Series], *, axes: Shape) -> Result:
+    def extreme_jet(primals: Sequence[Value], series: Sequence[Series], *, axes: Shape, **keepdims: bool) -> Result:
         (x,), (xs,) = primals, series
-        out = primitive.bind(x, axes=axes)
+        out = primitive.bind(x, axes=axes, **keepdims)
         if not typeof(x).size:  # the extreme of nothing is constant
             return out, [None] * len(xs)
         is_extreme, count = extremes(x, out, axes)
-        return out, [None if c is None else div(reduce_sum(mul(c, is_extreme), axes), count) for c in xs]
+        return out, [None if c is None else div(reduce_sum(mul(c, is_extreme), axes, **keepdims), count) for c in xs]
 
 
 def_extreme(reduce_max_p)

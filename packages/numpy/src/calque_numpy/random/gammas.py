@@ -196,9 +196,8 @@ def dirichlet(key: Value, alpha: Value, shape: Sequence[int] | None = None, dtyp
 
 def _softmax(x: Value) -> Value:
     axis = typeof(x).ndim - 1
-    top = lax.stop_gradient(lax.reduce_max(x, (axis,)))
-    terms = lax.exp(x - lax.expand_dims(top, (axis,)))
-    return terms / lax.expand_dims(lax.reduce_sum(terms, (axis,)), (axis,))
+    terms = lax.exp(x - lax.stop_gradient(lax.reduce_max(x, axis, keepdims=True)))
+    return terms / lax.reduce_sum(terms, axis, keepdims=True)
 
 
 def chisquare(key: Value, df: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
@@ -297,5 +296,5 @@ def ball(key: Value, d: int, p: Value = 2, shape: Sequence[int] = (), dtype: DTy
     g = _generalized_normals(keys[0], p, points, dtype)
     e = exponential_of(keys[1], points[:-1], dtype)
     axis = len(points) - 1
-    length = lax.pow(lax.reduce_sum(lax.pow(lax.abs(g), p), (axis,)) + e, 1 / p)
-    return g / lax.expand_dims(length, (axis,))
+    total = lax.reduce_sum(lax.pow(lax.abs(g), p), axis, keepdims=True) + lax.expand_dims(e, (axis,))
+    return g / lax.pow(total, 1 / p)

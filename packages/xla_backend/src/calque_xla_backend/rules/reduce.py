@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Primitive, ShapedArray
-from calque_core.extend import Shape, highest, is_float, lowest, shaped_array, wide_dtype
+from calque_core.extend import Shape, highest, is_float, lowest, reduced_shape, shaped_array, wide_dtype
 from calque_core.lax import (
     argmax_p,
     argmin_p,
@@ -56,23 +56,30 @@ def reduction(primitive: Primitive, build: Callable[..., IrValue], identity: Cal
     """Lower a reduction to an operation of two elements, which has an identity in each dtype."""
 
     @register_lowering(primitive)
-    def lowering(ctx: LoweringRuleContext, x: IrValue, *, axes: Shape) -> Sequence[IrValue]:
-        (out_aval,) = ctx.avals_out
+    def lowering(ctx: LoweringRuleContext, x: IrValue, *, axes: Shape, **_: bool) -> Sequence[IrValue]:
+        (x_aval,), (out_aval,) = ctx.avals_in, ctx.avals_out
         init = scalar_constant(identity(out_aval.dtype), out_aval.dtype)
-        return reduce([x], [init], [out_aval], axes, lambda a, b: [build(a, b)])
+        dropped = shaped_array(reduced_shape(x_aval.shape, axes), out_aval.dtype)
+        (out,) = reduce([x], [init], [dropped], axes, lambda a, b: [build(a, b)])
+        return [with_axes(out, dropped, out_aval)]
 
 
 def wide_reduction(primitive: Primitive, build: Callable[..., IrValue], identity: int) -> None:
     """Lower a reduction that combines half precision in single precision."""
 
     @register_lowering(primitive)
-    def lowering(ctx: LoweringRuleContext, x: IrValue, *, axes: Shape) -> Sequence[IrValue]:
+    def lowering(ctx: LoweringRuleContext, x: IrValue, *, axes: Shape, **_: bool) -> Sequence[IrValue]:
         (x_aval,), (out_aval,) = ctx.avals_in, ctx.avals_out
-        wide_aval = shaped_array(out_aval.shape, wide_dtype(x_aval.dtype))
+        wide_aval = shaped_array(reduced_shape(x_aval.shape, axes), wide_dtype(x_aval.dtype))
         wide_x = convert(x, x_aval, wide_aval.dtype)
         init = scalar_constant(identity, wide_aval.dtype)
         (out,) = reduce([wide_x], [init], [wide_aval], axes, lambda a, b: [build(a, b)])
-        return [convert(out, wide_aval, out_aval.dtype)]
+        return [with_axes(convert(out, wide_aval, out_aval.dtype), wide_aval, out_aval)]
+
+
+def with_axes(out: IrValue, dropped: ShapedArray, out_aval: ShapedArray) -> IrValue:
+    """Return the result of a reduction, which drops its axes, in the shape of the equation, which may keep them."""
+    return out if dropped.shape == out_aval.shape else hlo.reshape(aval_to_ir_type(out_aval), out)
 
 
 wide_reduction(reduce_sum_p, hlo.add, 0)
