@@ -191,6 +191,20 @@ def test_a_variable_of_a_closure_may_be_assigned_anew():
     assert vmap(grad(jit(fun)))(ones, 2.0 * ones, 3.0 * ones).tolist() == [5.0, 5.0]
 
 
+@pytest.mark.parametrize("how", [lambda f: f, lambda f: lambda x: lax.cond(x > 0, f, f, x)])
+def test_a_number_of_a_closure_may_be_assigned_anew(how):
+    def fun(x, y):
+        scale = 2.0
+        f = custom_jvp(lambda x: x * scale * y)
+        f.defjvp(lambda primals, dots: (f(*primals), scale * y * dots[0]))
+        first = how(f)(x)
+        scale = 3.0
+        return first + how(f)(x)
+
+    assert fun(1.0, 10.0) == jit(fun)(1.0, 10.0) == 50.0
+    assert grad(jit(fun))(1.0, 10.0) == 50.0
+
+
 def test_a_rule_may_note_its_arguments_in_a_list():
     # https://github.com/jax-ml/jax/issues/20889
     noted = []

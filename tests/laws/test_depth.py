@@ -11,6 +11,8 @@ import pytest
 
 from calque_autodiff import (
     checkpoint,
+    custom_jvp,
+    custom_vjp,
     grad,
     jvp,
     jvp_jaxpr,
@@ -21,12 +23,13 @@ from calque_autodiff import (
     transpose_jaxpr,
     vjp,
 )
-from calque_batching import AxisData, batch_jaxpr_axes, vmap
+from calque_batching import AxisData, batch_jaxpr_axes, custom_vmap, vmap
 from calque_core import check_jaxpr, dce_jaxpr, eval_jaxpr, inline_calls, jaxpr_equal, lax, make_jaxpr
 from calque_pytree import tree_leaves
 from calque_xla_backend import jit, lower_jaxpr_to_module
 
 LONG = 100_000
+RULES_RUN = []  # a global, so that no closure changes with it
 
 
 def chain(length):
@@ -283,9 +286,35 @@ def sine_of(f):
     return lambda x: lax.sin(f(x))
 
 
+def with_jvp(f):
+    g = custom_jvp(sine_of(f))
+    g.defjvp(lambda primals, dots: (g(*primals), lax.mul(dots[0], f(*primals))))
+    return g
+
+
+def with_vjp(f):
+    g = custom_vjp(sine_of(f))
+    g.defvjp(lambda x: (g(x), f(x)), lambda y, ct: (lax.mul(ct, y),))
+    return g
+
+
+def with_batch(f):
+    g = custom_vmap(sine_of(f))
+    g.def_vmap(lambda size, is_mapped, x: (lax.sin(x), True))
+    return g
+
+
+def in_cond(f):
+    return lambda x: lax.cond(x > 0, f, lax.cos, x)
+
+
 NESTS = {
+    "custom_jvp": with_jvp,
+    "custom_vjp": with_vjp,
+    "custom_vmap": with_batch,
+    "custom_jvp in cond": lambda f: in_cond(with_jvp(f)),
     "checkpoint": lambda f: checkpoint(sine_of(f)),
-    "cond": lambda f: lambda x: lax.cond(x > 0, sine_of(f), lax.cos, x),
+    "cond": lambda f: in_cond(sine_of(f)),
     "scan": lambda f: lambda x: lax.scan(lambda c, _: (lax.sin(f(c)), None), x, None, length=2)[0],
     "while_loop": lambda f: lambda x: lax.while_loop(lambda c: c > 1, sine_of(f), x),
 }
@@ -298,8 +327,9 @@ OF_NESTS = {
 }
 # The derivative of a branch, or of a step, hands the residuals of all inner ones through: it grows with the depth.
 NESTED_PROGRAMS = [
-    *[("checkpoint", verb) for verb in OF_NESTS],
-    *[(nest, verb) for nest in ("cond", "scan") for verb in ("trace", "jvp", "vmap")],
+    *[(nest, verb) for nest in ("checkpoint", "custom_jvp", "custom_vjp") for verb in OF_NESTS],
+    *[("custom_vmap", verb) for verb in ("trace", "jvp", "vmap")],
+    *[(nest, verb) for nest in ("cond", "scan", "custom_jvp in cond") for verb in ("trace", "jvp", "vmap")],
     *[("while_loop", verb) for verb in ("trace", "jvp")],
 ]
 
@@ -324,6 +354,25 @@ def test_the_work_on_nested_programs_grows_linearly(nest, verb):
             sizes.append(counts[0])
     # The outermost levels work a little less, or more: their functions have keys of any size.
     assert 0.8 <= (sizes[2] - sizes[1]) / (sizes[1] - sizes[0]) <= 1.2, sizes
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 10])
+def test_rules_of_nested_functions_that_close_over_a_traced_value_are_traced_once_for_each_level(depth):
+    RULES_RUN.clear()
+
+    def scaled(f, scale):
+        g = custom_jvp(lambda x: lax.mul(f(x), scale))
+        g.defjvp(lambda primals, dots: RULES_RUN.append(g) or (g(*primals), lax.mul(dots[0], scale)))
+        return g
+
+    def fun(scale):
+        f = lax.sin
+        for _ in range(depth):
+            f = scaled(f, scale)
+        return f(1.0)
+
+    check_jaxpr(make_jaxpr(fun)(2.0))
+    assert len(RULES_RUN) == len(set(map(id, RULES_RUN))) == depth
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 10])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import Trace, Tracer, current_trace, hand_down, make_jaxpr, tracing
-from calque_core.jaxprs.captured import captured_tracers, cells_of
+from calque_core.jaxprs.captured import captured_tracers, cells_of, search_for_tracers
 
 
 class Holder:
@@ -126,6 +126,21 @@ def test_of_values_that_the_current_trace_does_not_see_their_parts_are_found():
 
     make_jaxpr(f)(1.0)
     assert found == [True, True]
+
+
+def test_objects_without_traced_values_are_not_searched():
+    searches = []
+
+    def f(x, y):
+        skipped, searched = closing(x), closing(y)
+        searches.append((search_for_tracers([[skipped, searched]], [skipped]), skipped, y))
+        return x
+
+    make_jaxpr(f)(1.0, 2.0)
+    [(search, skipped, y)] = searches
+    assert len(search.tracers) == 1
+    assert search.tracers[0] is y
+    assert not any(x is skipped for x in search.objects)
 
 
 def test_the_search_ends_in_a_structure_that_makes_itself_anew():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,13 @@ from calque_core.traces.trace import current_trace
 from calque_core.traces.tracer import Tracer
 
 _MAX_OBJECTS = 10_000
+
+
+class Search(NamedTuple):
+    """A search for tracers: the tracers, and all objects that it met."""
+
+    tracers: list[Tracer]
+    objects: list[Any]
 
 
 def captured_tracers(objects: Sequence[Any]) -> list[Tracer]:
@@ -29,24 +36,34 @@ def captured_tracers(objects: Sequence[Any]) -> list[Tracer]:
     >>> captured_tracers([lambda x: x])
     []
     """
-    tracers: dict[int, Tracer] = {}
-    seen: set[int] = set()
+    return search_for_tracers(objects).tracers
+
+
+def search_for_tracers(objects: Sequence[Any], without: Sequence[Any] = ()) -> Search:
+    """Return the tracers that functions hold, and the objects met; the objects `without` tracers are not searched.
+
+    >>> search_for_tracers([abs, (1.0,)])
+    Search(tracers=[], objects=[<built-in function abs>, (1.0,), 1.0])
+    """
+    tracers: list[Tracer] = []
+    met: dict[int, Any] = {}
+    skipped = set(map(id, without))
     stack = list(reversed(objects))
     visible = [trace := current_trace()]
     while trace.parent is not None:
         visible.append(trace := trace.parent)
-    while stack and len(seen) < _MAX_OBJECTS:
+    while stack and len(met) < _MAX_OBJECTS:
         x = stack.pop()
-        if id(x) in seen:
+        if id(x) in met or id(x) in skipped:
             continue
-        seen.add(id(x))
+        met[id(x)] = x
         if not isinstance(x, Tracer):
             stack.extend(reversed(_held_by(x)))
         elif any(x._trace is trace or (x._trace.tag is not None and x._trace.tag is trace.tag) for trace in visible):
-            tracers[id(x)] = x
+            tracers.append(x)
         elif x._trace.is_open:
             stack.extend(reversed(x.inner_values))
-    return list(tracers.values())
+    return Search(tracers, list(met.values()))
 
 
 _LEAVES = (str, bytes, int, float, complex, np.ndarray, np.generic, type, ModuleType, BuiltinFunctionType, Jaxpr)

@@ -7,7 +7,7 @@ function, tracing would never end.
 The parameters of an equation must outlive its trace.  Rules that close over tracers are therefore traced when the
 equation is made, and the tracers become operands; `close_rules` does this.
 
-Read next: `ops/custom.py` for the equations.
+Read next: `custom.py` for the equations; `custom_calls.py` for calls under traces that differentiate.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Any
 
 from calque_core.errors import UnexpectedTracerError
 from calque_core.frames.source import where
-from calque_core.jaxprs.captured import captured_tracers, cells_of
+from calque_core.jaxprs.captured import Search, search_for_tracers
 from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.jaxprs.jaxpr import Jaxpr, Var
+from calque_core.jaxprs.jaxpr import Jaxpr, Var, jaxprs_in_params
 from calque_core.jaxprs.masks import marked, merged
 from calque_core.ops.linear import Zero, instantiate_zeros, is_nonzero, with_integer_zeros, zero_tangent
+from calque_core.primitives.rules import settings_key
 from calque_core.record import Record
 from calque_core.staging.stage import JaxprTrace, hoist_tracers, stage
-from calque_core.traces.trace import current_trace, hand_custom_down, only_evaluates
+from calque_core.traces.trace import Trace, current_trace
 from calque_core.traces.tracer import Tracer
-from calque_core.types.avals import typeof
 from calque_core.types.dtypes import is_float
 
 Value = Any
@@ -102,7 +102,8 @@ class CustomRules:
         """
         named = self.functions[0] if self.functions else fun  # `fun` is calque's own, and takes leaves
         jaxpr, captured = hoist_tracers(stage(fun, in_avals, verb="a call", user_fun=named))
-        rules, held = close_rules(self, in_avals)
+        search = search_for_tracers(self.functions, _functions_without_tracers(jaxpr))
+        rules, held = _closed(self, in_avals, search)
         split = len(captured)
         unused = [Var(x.aval) for x in held]  # only the rules need these tracers
         jaxpr = jaxpr.replace(invars=(*jaxpr.invars[:split], *unused, *jaxpr.invars[split:]))
@@ -173,43 +174,6 @@ def closure_message(name: str) -> str:
     )
 
 
-def call_by_rules(
-    trace: Any, primitive: Any, fun: Callable[..., Values], args: Values, params: dict[str, Any]
-) -> list[Value]:
-    """Return the results of a function under a trace that differentiates: its method `process_custom_derivative`.
-
-    The rules apply if an argument is a tracer of this trace; otherwise the parent processes the call.  A function
-    without derivative rules is differentiated as its operations are.
-    Raises: UnexpectedTracerError if the function, or a rule that runs, closes over such a tracer.
-    """
-    rules: CustomRules = params["rules"]
-    if not rules.has_derivative:
-        return _differentiate_as_program(trace, primitive, fun, args, rules)
-    if any(trace.owns(x) for function in rules.functions[:1] for x in cells_of(function)):
-        raise UnexpectedTracerError(closure_message(rules.name))
-    try:
-        if any(trace.owns(x) for x in args):
-            return trace.process_primitive(primitive, args, params)  # type: ignore[no-any-return]
-        return hand_custom_down(trace.parent, primitive, fun, args, params)
-    except UnexpectedTracerError as error:
-        if any(trace.owns(x) for x in captured_tracers(rules.functions)):
-            raise UnexpectedTracerError(closure_message(rules.name)) from error
-        raise
-
-
-def _differentiate_as_program(
-    trace: Any, primitive: Any, fun: Callable[..., Values], args: Values, rules: CustomRules
-) -> list[Value]:
-    """Return the results of a function without derivative rules under a trace that differentiates.
-
-    If a trace below may map its derivative, the rule for batches must reach it: the function becomes an equation.
-    """
-    if rules.batch is None or only_evaluates(trace.parent):
-        return list(fun(*args))
-    jaxpr, rules, captured = rules.staged(fun, [typeof(x) for x in args])
-    return trace.process_primitive(primitive, [*captured, *args], {"jaxpr": jaxpr, "rules": rules})  # type: ignore[no-any-return]
-
-
 # Rules that close over tracers
 
 
@@ -218,39 +182,81 @@ def close_rules(rules: CustomRules, in_avals: Sequence[Any]) -> tuple[CustomRule
 
     Rules without tracers are returned unchanged, and run on demand.
     """
-    key = ("closed", rules.key, tuple(in_avals))
-    closed = _closed_around(key)
+    return _closed(rules, in_avals, search_for_tracers(rules.functions))
+
+
+def _closed(rules: CustomRules, in_avals: Sequence[Any], search: Search) -> tuple[CustomRules, list[Tracer]]:
+    if not search.tracers:
+        return rules, []
+    key = ("closed", rules.key, tuple(in_avals), *settings_key())
+    closed = _being_closed(key)
     if closed is None:
-        tracers = captured_tracers(rules.functions)
-        if not tracers:
-            return rules, []
-        key_with_tracers = (*key, *map(id, tracers))  # a variable of the closure may have been assigned since
-        closed = _closed_around(key_with_tracers) or _close(rules, tracers, in_avals, key, key_with_tracers)
+        memo = _memo_for(search.tracers)
+        key_with_objects = (key, *map(id, search.objects))  # a variable of the closure may have been assigned since
+        closed, _ = memo.get(key_with_objects, (None, ()))
+        if closed is None:
+            closed = ClosedRules(rules, search.tracers, in_avals)
+            _trace_rules(closed, key)
+            memo[key_with_objects] = closed, search.objects  # the objects are kept, so that their ids stay their own
     return closed.rules, closed.tracers
 
 
-def _close(
-    rules: CustomRules, tracers: list[Tracer], in_avals: Sequence[Any], key: Hashable, key_with_tracers: Hashable
-) -> ClosedRules:
-    """Trace the rules; the memo has them under `key` meanwhile, since a rule calls its function."""
+def _trace_rules(closed: ClosedRules, key: Hashable) -> None:
+    """Trace the rules; meanwhile the current trace has them under `key`, since a rule calls its function."""
     trace = current_trace()
     memo = trace.memo if isinstance(trace, JaxprTrace) else {}
-    closed = memo[key] = memo[key_with_tracers] = ClosedRules(rules, tracers, in_avals)
+    memo[key] = closed
     try:
         closed.trace_rules()
     finally:
         del memo[key]
-    return closed
 
 
-def _closed_around(key: Hashable) -> ClosedRules | None:
-    """Return the rules that the current trace or a parent has closed, or is closing, under this key."""
-    trace = current_trace()
+def _being_closed(key: Hashable) -> ClosedRules | None:
+    """Return the rules that the current trace or a parent is closing under this key."""
+    trace: Trace | None = current_trace()
     while trace is not None:
         if isinstance(trace, JaxprTrace) and key in trace.memo:
             return trace.memo[key]  # type: ignore[no-any-return]
-        trace = trace.parent  # type: ignore[assignment]
+        trace = trace.parent
     return None
+
+
+def _memo_for(tracers: Sequence[Tracer]) -> dict[Any, Any]:
+    """Return the memo of the outermost recording trace that may hold the tracers: it outlives inner traces.
+
+    Rules that call their function are traced in a nest of functions once for each level; by inner memos, the number
+    would double at each level.
+    """
+    owners = {id(x._trace) for x in tracers}
+    trace: Trace | None = current_trace()
+    memo: dict[Any, Any] = {}
+    while trace is not None:
+        if isinstance(trace, JaxprTrace):
+            memo = trace.memo
+        if id(trace) in owners:
+            break
+        trace = trace.parent
+    return memo
+
+
+def _functions_without_tracers(jaxpr: Jaxpr) -> list[Any]:
+    """Return the functions behind the rules in a program; rules that held tracers have become programs.
+
+    An outer function with rules usually holds them, and need not search them again.
+    """
+    functions: list[Any] = []
+    programs, seen = [jaxpr], {id(jaxpr)}
+    for program in programs:  # the list grows
+        for eqn in program.program_eqns:
+            rules = eqn.params.get("rules")
+            if type(rules) is CustomRules:
+                functions += rules.functions
+                continue
+            inner = [x for x in jaxprs_in_params(eqn.params) if id(x) not in seen]
+            seen.update(map(id, inner))
+            programs += inner
+    return functions
 
 
 class RuleProgram(Record):
