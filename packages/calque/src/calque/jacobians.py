@@ -1,7 +1,8 @@
 """Jacobians and Hessians, which need both differentiation and batching.
 
 One idea: push every basis vector of the input through `jvp` (`jacfwd`), or pull every basis vector of the output
-through `vjp` (`jacrev`), all at once by `vmap`.
+through `vjp` (`jacrev`), all at once by `vmap`.  One number has one basis vector, which needs no `vmap`: so the Hessian
+of a scalar function takes one `vmap`, and not two.
 """
 
 from __future__ import annotations
@@ -72,14 +73,18 @@ def jacfwd(
             _check_real_inputs(caller, x)
         out, columns, *aux = _columns(caller, restricted, x, has_aux, chunk_size)
         _check_outputs(caller, out, holomorphic)
-        result = tree_map(lambda c: _split(c, x, axis=-1), columns)
+        pieces = _split if _needs_axis(x, chunk_size) else _shaped
+        result = tree_map(lambda c: pieces(c, x, axis=-1), columns)
         return (result, aux[0]) if has_aux else result
 
     return jacobian_of
 
 
 def _columns(caller: str, fun: Any, x: Any, has_aux: bool, chunk_size: int | None) -> tuple[Any, ...]:
-    """Return the output of `fun`, its Jacobian with one last axis for all elements of `x`, and aux, if there is one."""
+    """Return the output of `fun`, its Jacobian, and aux, if there is one.
+
+    The Jacobian has one last axis for all elements of `x`, if it needs one.
+    """
     if chunk_size is not None:
         out, apply, *aux = linearize(fun, x, has_aux=has_aux)
         rows = _in_chunks(caller, apply, _basis(x), chunk_size)
@@ -88,6 +93,8 @@ def _columns(caller: str, fun: Any, x: Any, has_aux: bool, chunk_size: int | Non
     def push(tangent: Any) -> tuple[Any, ...]:
         return jvp(fun, (x,), (tangent,), has_aux=has_aux)
 
+    if not _needs_axis(x, chunk_size):
+        return push(_one(x))
     out_axes = (None, -1, None) if has_aux else (None, -1)
     return tuple(vmap(push, out_axes=out_axes)(_basis(x)))
 
@@ -136,13 +143,23 @@ def jacrev(
             _check_real_outputs(caller, out)
         if not tree_leaves(out):  # vmap needs an array
             return (out, aux[0]) if has_aux else out
-        basis = _basis(out)
-        (rows,) = vmap(pull)(basis) if chunk_size is None else _in_chunks(caller, pull, basis, chunk_size)
-        by_argument = tree_map(lambda r: _split(r, out, axis=0), rows)
+        pieces = _split if _needs_axis(out, chunk_size) else _shaped
+        by_argument = tree_map(lambda r: pieces(r, out, axis=0), _rows(caller, pull, out, chunk_size))
         result = tree_transpose(tree_structure(x), tree_structure(out), by_argument)
         return (result, aux[0]) if has_aux else result
 
     return jacobian_of
+
+
+def _rows(caller: str, pull: Any, out: Any, chunk_size: int | None) -> Any:
+    """Return the Jacobian of a function with the output `out`, with one first axis for all its elements, if needed."""
+    if not _needs_axis(out, chunk_size):
+        (rows,) = pull(_one(out))
+    elif chunk_size is None:
+        (rows,) = vmap(pull)(_basis(out))
+    else:
+        (rows,) = _in_chunks(caller, pull, _basis(out), chunk_size)
+    return rows
 
 
 jacobian = jacrev
@@ -253,6 +270,25 @@ def _in_chunks(caller: str, run: Callable[[Any], Any], basis: Any, chunk_size: A
     if isinstance(chunk_size, bool) or not isinstance(chunk_size, (int, np.integer)) or chunk_size < 1:
         raise ValueError(f"{caller} got chunk_size={chunk_size!r}. Give an int of 1 or more.")
     return map(run, basis, batch_size=int(chunk_size))
+
+
+def _needs_axis(tree: Any, chunk_size: int | None) -> bool:
+    """Tell whether the Jacobian needs an axis for the elements of a pytree: one number alone needs none."""
+    shapes = [typeof(x).shape for x in tree_leaves(tree)]
+    return chunk_size is not None or len(shapes) != 1 or prod(shapes[0]) != 1
+
+
+def _one(tree: Any) -> Any:
+    """Return the only basis vector of a pytree of one number."""
+    return tree_map(lambda x: np.ones(typeof(x).shape, typeof(x).dtype)[()], tree)
+
+
+def _shaped(x: Value, example: Any, axis: int) -> Any:
+    """Return `x` in the structure of a pytree of one number, with axes of size 1 for the shape of its leaf."""
+    (leaf,), treedef = tree_flatten(example)
+    shape = typeof(x).shape
+    start = axis % (len(shape) + 1)
+    return treedef.unflatten([reshape(x, (*shape[:start], *typeof(leaf).shape, *shape[start:]))])
 
 
 def _basis(tree: Any) -> Any:
