@@ -1,9 +1,9 @@
 """Each function of `calque.numpy` and of `calque.nn` does at its third call what it did at its first.
 
 At its third call with operands of the same types, a function of `nn` runs as code that its first calls gave, without
-its Python; so do all functions under an eager `vjp`, `jvp` or `vmap`, and under two of these.  So the results of the
-first and the last call are compared, or the words of their errors, for many kinds of arguments; most functions refuse
-most of them.
+its Python; so do all functions under an eager `vjp`, `jvp` or `vmap`, and under several of these.  So the results of
+the first and the last call are compared, or the words of their errors, for many kinds of arguments; most functions
+refuse most of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from agreement import assert_close
 
 import calque.nn
 import calque.numpy
-from calque import jvp, typeof, vjp, vmap
+from calque import jacfwd, jacrev, jvp, typeof, vjp, vmap
 from calque_core.extend import advance_rule_epoch
 from calque_pytree import tree_leaves
 
@@ -116,6 +116,29 @@ def of_vmap_of_vjp(call: Callable[..., Any], arrays: list[Any]) -> Any:
     return of_vmap(lambda *xs: of_vjp(call, list(xs)), arrays)
 
 
+def total_of_vmap(call: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *xs: sum(map(np.sum, tree_leaves(of_vmap(call, list(xs)))))
+
+
+def of_vjp_of_vmap(call: Callable[..., Any], arrays: list[Any]) -> Any:
+    return of_vjp(total_of_vmap(call), arrays)
+
+
+def of_jvp_of_vmap(call: Callable[..., Any], arrays: list[Any]) -> Any:
+    return of_jvp(total_of_vmap(call), arrays)
+
+
+def of_jacobians(call: Callable[..., Any], arrays: list[Any]) -> Any:
+    """Return second derivatives of two elements of the result in two elements of the first array."""
+    first, *others = arrays
+
+    def of_two(xs: Any) -> Any:
+        values = np.concatenate([xs, np.ravel(first)[2:]])
+        return np.ravel(call(np.reshape(values, first.shape), *others))[:2]
+
+    return [jacobian(jacrev(of_two))(np.ravel(first)[:2]) for jacobian in (jacfwd, jacrev)]
+
+
 def outcome(run: Callable[..., Any], call: Callable[..., Any], arrays: list[Any]) -> tuple[str, Any]:
     try:
         return "", run(call, arrays)
@@ -125,6 +148,7 @@ def outcome(run: Callable[..., Any], call: Callable[..., Any], arrays: list[Any]
 
 CALLS = {of_numbers: 4, of_vjp: 4, of_vmap: 4, of_jvp: 4}
 NESTED = {of_vjp_of_vjp: 7, of_jvp_of_vjp: 7, of_vjp_of_jvp: 7, of_vmap_of_vjp: 7, of_vmap_of_jvp: 7}
+NESTED |= {of_vjp_of_vmap: 7, of_jvp_of_vmap: 7, of_jacobians: 7}
 RUNS = [(name, run) for name in FUNCTIONS for run in (of_vjp, of_vmap, of_jvp, *NESTED)]
 RUNS += [(name, of_numbers) for name in FUNCTIONS if ".nn." in name]  # numbers alone are NumPy's matter elsewhere
 
@@ -142,7 +166,7 @@ def test_the_last_call_does_what_the_first_did(name, run):
         for _ in range((CALLS | NESTED)[run] - 1):
             again, last = outcome(run, call, arrays)
         assert again == words, (args, options)
-        assert_close(last, first, 1e-12)
+        assert_close(last, first, 1e-6 if options.get("dtype") == "float32" else 1e-12)
 
 
 def peak_bytes(run: Callable[..., Any], call: Callable[..., Any], arrays: list[Any]) -> int:

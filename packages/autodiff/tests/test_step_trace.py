@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from calque_autodiff import defjvp, deftranspose, grad, jvp, vjp
-from calque_autodiff.operations import function_operations
+from calque_autodiff.operations import function_operations, program_operations
 from calque_autodiff.traces.step_trace import StepTrace
-from calque_autodiff.traces.steps import Step
+from calque_autodiff.traces.steps import LinearizedOperation, Step
 from calque_core import Primitive, Trace, Tracer, config, current_trace, hand_down, lax, tracing, typeof
 from calque_core.extend import advance_rule_epoch, resolve
 from calque_pytree import tree_flatten
@@ -32,6 +32,15 @@ def test_the_program_of_a_derivative_by_rules_is_that_by_steps():
     advance_rule_epoch()  # forgets the operations that other tests met
     programs = {str(vjp(f, X)[1].program.jaxpr) for _ in range(5)}
     assert len(programs) == 1
+
+
+def test_a_program_of_a_derivative_takes_arrays_without_a_tangent():
+    advance_rule_epoch()
+    for _ in range(9):
+        second = grad(lambda x: np.sum(grad(lambda x: np.sum(np.sin(x * X)))(x)))(X)
+        np.testing.assert_allclose(second, -np.sin(X * X) * X**2, rtol=1e-14)
+    known = [key for key, operation in program_operations.known.items() if type(operation) is LinearizedOperation]
+    assert any(np.ndarray in key for key in known)
 
 
 def test_the_values_of_floats_are_operands():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from calque_batching import vmap
-from calque_batching.functions import function_plans
-from calque_core import Primitive, config, current_trace, lax
+from calque_batching.functions import function_plans, program_plans
+from calque_core import Primitive, config, current_trace, jaxpr_as_fun, lax, make_jaxpr
 from calque_core.extend import advance_rule_epoch
 
 X = np.linspace(-0.5, 1.5, 24).reshape(4, 2, 3)
@@ -141,12 +141,32 @@ def test_a_rule_that_replaces_another_one_is_used_at_once():
     np.testing.assert_array_equal(vmap(lambda x: run(triple, x))(X), -3.0 * X)
 
 
+@pytest.mark.parametrize("in_axes", [(0, None), (None, 0), (0, 0)])
+def test_operands_of_a_program_may_be_mapped_or_not(in_axes):
+    program = jaxpr_as_fun(make_jaxpr(lambda x, y: (x * y, lax.sin(x), y))(ROW, ROW))
+    xs = [np.stack([ROW, 2.0 * ROW]) if axis == 0 else ROW for axis in in_axes]
+    x, y = [np.broadcast_to(x, (2, 3)) for x in xs]
+    for _ in range(COUNT):
+        outs = vmap(lambda x, y: tuple(run(program, x, y)), in_axes)(*xs)
+        for got, want in zip(outs, (x * y, np.sin(x), y), strict=True):
+            np.testing.assert_array_equal(got, want)
+    assert [callable(plan) for key, plan in program_plans.known.items() if key[0] is program] == [True]
+
+
+def test_a_program_with_an_operand_of_another_type_is_interpreted():
+    program = jaxpr_as_fun(make_jaxpr(lambda x, y: x * y)(ROW, ROW))
+    for _ in range(COUNT):
+        (out,) = vmap(lambda x: run(program, x, 2.0 * np.ones(3, np.float32)[0].item()))(X[:, 0])
+        np.testing.assert_array_equal(out, 2.0 * X[:, 0])
+
+
 def test_a_new_epoch_drops_all_plans():
     for _ in range(COUNT):
         vmap(np.sum)(X)
     assert function_plans.known
     advance_rule_epoch()
     assert not function_plans.known
+    assert not program_plans.known
 
 
 def test_a_plan_made_while_a_rule_changes_is_not_kept():

@@ -5,7 +5,7 @@ import pytest
 
 from calque_batching import AxisData, BatchTrace, BatchTracer, defbatch, vmap
 from calque_batching.plans import operation_plans, plan_of
-from calque_core import Primitive, config, evaluation, lax, make_jaxpr, typeof
+from calque_core import Primitive, Trace, config, evaluation, hand_down, lax, make_jaxpr, tracing, typeof
 
 X = np.linspace(0.5, 1.5, 12).reshape(3, 4)
 CONSTANT = np.linspace(-1.0, 1.0, 4)
@@ -53,6 +53,32 @@ def test_the_rule_runs_three_times_for_operands_of_one_type():
     for n in (3, 3, 3, 3, 3):
         np.testing.assert_array_equal(vmap(triple_p.bind)(X[:n]), 3.0 * X[:n])
     assert len(calls) == 3  # twice with arrays, and once traced
+
+
+def test_the_rule_runs_no_more_in_nested_maps():
+    triple_p, calls = counting_primitive()
+    xs = np.stack([X, 2.0 * X])
+    in_both = vmap(vmap(lambda x: triple_p.bind(x) + triple_p.bind(x[0])))
+    for _ in range(9):
+        np.testing.assert_array_equal(in_both(xs), 3.0 * xs + 3.0 * xs[..., :1])
+    before = len(calls)
+    np.testing.assert_array_equal(in_both(xs), 3.0 * xs + 3.0 * xs[..., :1])
+    assert len(calls) == before
+
+
+def test_a_trace_below_that_takes_no_plans_sees_each_operation():
+    seen = []
+
+    class Listener(Trace):
+        def process_primitive(self, primitive, args, params):
+            seen.append(primitive.name)
+            return hand_down(self.parent, primitive, args, params)
+
+    for _ in range(5):
+        seen.clear()
+        with tracing(Listener(evaluation)):
+            vmap(lambda x: lax.sin(lax.neg(x)))(X)
+        assert seen == ["neg", "sin"]
 
 
 def test_operands_of_another_type_axis_or_size_have_a_plan_of_their_own():

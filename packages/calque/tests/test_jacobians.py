@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import calque
-from calque import hessian, hvp, jacfwd, jacobian, jacrev
+from calque import hessian, hvp, jacfwd, jacobian, jacrev, make_jaxpr
+from calque_core import Primitive
 
 X = np.array([0.3, -1.2, 0.7])
 
@@ -125,6 +126,63 @@ def test_hvp_of_two_arguments_has_their_structure():
     first, second = hvp(lambda x, p: np.sum(x * x * p["s"]), (X, {"s": 2.0}), (np.ones(3), {"s": 1.0}))
     np.testing.assert_allclose(first, 2 * 2.0 + 2 * X)
     np.testing.assert_allclose(second["s"], np.sum(2 * X))
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_the_jacobian_of_or_in_one_number_has_the_axes_of_that_number(shape):
+    of_one = lambda p: np.reshape(np.sum(p["w"] ** 3), shape)
+    np.testing.assert_array_equal(jacrev(of_one)({"w": X})["w"], np.reshape(3 * X**2, (*shape, 3)))
+    in_one = lambda p: {"y": np.sum(p["w"]) * X}
+    np.testing.assert_array_equal(jacfwd(in_one)({"w": np.ones(shape)})["y"]["w"], np.reshape(X, (3, *shape)))
+    assert jacfwd(of_one)({"w": X})["w"].shape == (*shape, 3)
+    assert jacrev(in_one)({"w": np.ones(shape)})["y"]["w"].shape == (3, *shape)
+
+
+def test_the_jacobian_of_a_scalar_function_has_as_many_equations_as_its_gradient():
+    gradient, rows = (make_jaxpr(transform(scalar_function))(X) for transform in (calque.grad, jacrev))
+    assert len(rows.eqns) == len(gradient.eqns)
+
+
+def tripling_primitive():
+    """Return a primitive, x -> 3 x, and the list of the calls of its rules."""
+    calls = []
+    triple_p = Primitive("triple_by_rules")
+    triple_p.def_impl(lambda x: np.multiply(3.0, x), leaf=True)
+    triple_p.def_abstract_eval(lambda x: x.strip_weak_type())
+    triple_p.def_rule("transpose", lambda ct, x: [calls.append("transpose") or triple_p.bind(ct)])
+
+    def jvp_rule(primals, tangents):
+        calls.append("jvp")
+        return triple_p.bind(*primals), triple_p.bind(*tangents)
+
+    def batch_rule(args, dims):
+        calls.append("batch")
+        return triple_p.bind(*args), dims[0]
+
+    triple_p.def_rule("jvp", jvp_rule)
+    triple_p.def_rule("batch", batch_rule)
+    return triple_p, calls
+
+
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        hessian,
+        lambda f: jacfwd(jacfwd(f)),
+        lambda f: jacrev(jacrev(f)),
+        lambda f: calque.vmap(hessian(f), axis_size=2, in_axes=None),
+        lambda f: calque.grad(lambda x: np.sum(calque.vmap(f)(np.stack([x, x])))),
+        lambda f: jacfwd(calque.grad(lambda x: np.sum(calque.vmap(f)(np.stack([x, x]))))),
+    ],
+)
+def test_the_tenth_call_of_a_nested_derivative_runs_no_rule(derivative):
+    triple_p, calls = tripling_primitive()
+    f = lambda x: np.sum(triple_p.bind(x * np.arange(1.0, 4.0)) * triple_p.bind(np.sin(x)))
+    first, *_ = [derivative(f)(X) for _ in range(9)]
+    assert calls
+    calls.clear()
+    np.testing.assert_allclose(derivative(f)(X), first, rtol=1e-14)
+    assert not calls
 
 
 def test_empty_and_scalar_inputs_have_jacobians():

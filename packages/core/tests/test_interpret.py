@@ -23,6 +23,7 @@ def test_a_program_can_be_traced_again():
     assert str(again) == str(jaxpr)
     assert [eqn.source_info for eqn in again.eqns] == [eqn.source_info for eqn in jaxpr.eqns]
     assert jaxpr_as_fun(jaxpr).__name__ == "fun"
+    assert jaxpr_as_fun(jaxpr).jaxpr is jaxpr
 
 
 def test_constants_may_be_replaced():

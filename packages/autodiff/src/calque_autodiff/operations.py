@@ -44,7 +44,9 @@ from calque_core.extend import (
     Plans,
     StraightLine,
     function_program,
+    holds_equations_alone,
     is_straight,
+    makes_its_results,
 )
 
 Value = Any
@@ -140,7 +142,24 @@ def _tuple_of(names: Sequence[str]) -> str:
 
 
 def _operation_of_key(key: Sequence[Any], params: dict[str, Any]) -> LinearizedOperation | None:
-    """Return the operation of a key: the primitive, its operands, its parameters.
+    """Return the operation of a key: the primitive, its operands, its parameters."""
+    return linearized_operation(key[0], *_operands_of(key), params)
+
+
+def _operation_of_program(key: Sequence[Any]) -> LinearizedOperation | None:
+    """Return the operation of a key: a program as a function, and its operands."""
+    program, (avals, mask) = key[0].jaxpr, _operands_of(key)
+    if avals != program.in_avals or not (makes_its_results(program) and holds_equations_alone(program)):
+        return None
+    try:
+        with eval_context():
+            return _linearized(program, mask, len(program.outvars) > 1)
+    except Exception:  # noqa: BLE001  the rules raise it again, in their own words
+        return None
+
+
+def _operands_of(key: Sequence[Any]) -> tuple[list[Any], list[bool]]:
+    """Return the types of the operands in a key, and a mask of the operands with a tangent.
 
     For each operand a key has its type if it has a tangent, the class of a scalar without tangent, or `np.ndarray` and
     the type of an array or a tracer without tangent.
@@ -154,7 +173,7 @@ def _operation_of_key(key: Sequence[Any], params: dict[str, Any]) -> LinearizedO
         elif isinstance(part, type) and part is not np.ndarray:
             avals.append(typeof(part(0)))
             mask.append(False)
-    return linearized_operation(key[0], avals, mask, params)
+    return avals, mask
 
 
 class SteppedFunction(NamedTuple):
@@ -222,6 +241,7 @@ def _operations_of(stepped: SteppedFunction) -> list[Any]:
     return [[(eqn.primitive, eqn.params) for eqn in program.eqns], program.out_avals]
 
 
-# The operations that were met so far: primitives, and functions.
+# The operations that were met so far: primitives, programs, and functions.
 primitive_operations = Plans(_operation_of_key)
+program_operations = Plans(_operation_of_program)
 function_operations = Plans(_function_of_types)

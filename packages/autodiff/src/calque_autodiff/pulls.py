@@ -14,8 +14,8 @@ from typing import Any
 
 from calque_autodiff.signs import added, computed
 from calque_autodiff.traces.steps import LinearizedOperation, Pull
-from calque_core import Var, evaluation
-from calque_core.extend import DEFAULT_SETTINGS, here, marked, plain_types
+from calque_core import Trace, Var, evaluation
+from calque_core.extend import DEFAULT_SETTINGS, all_take_plans, here, marked, plain_types
 
 Value = Any
 
@@ -70,11 +70,17 @@ def _add_pulled(
         bars[x] = added(bars[x], ct) if x in bars else ct
 
 
+def _is_evaluated(trace: Trace, cts: Sequence[Value], residuals: Sequence[Value]) -> bool:
+    """Tell whether code of known values may run: in evaluation, and where no trace asks to see its operations."""
+    if not plain_types.keys() >= set(map(type, cts)):
+        return False
+    return trace is evaluation or (plain_types.keys() >= set(map(type, residuals)) and all_take_plans(trace))
+
+
 def _pulled(pull: Pull, cts: Sequence[Value], residuals: Sequence[Value]) -> Sequence[Value]:
     """Return the cotangents of the operands of a step, by its straight-line code if that can run."""
     trace: Any = here().trace
-    is_usual = trace is evaluation and here().settings is DEFAULT_SETTINGS
-    if is_usual and pull.function is not None and plain_types.keys() >= set(map(type, cts)):
+    if pull.function is not None and here().settings is DEFAULT_SETTINGS and _is_evaluated(trace, cts, residuals):
         with suppress(Exception):  # the program raises it again, and names the primitive
             return pull.function(*cts, *residuals)
     return trace.process_function(pull.for_tracers, [*residuals, *cts], {})  # type: ignore[no-any-return]

@@ -1,8 +1,8 @@
 """The trace that applies batching rules to values with a batch axis.
 
 One idea: a rule takes whole arrays and the positions of their batch axes, and returns the same.  It runs under the
-parent trace, which processes its operations.  In evaluation, an operation or a function whose types were met before
-runs as straight-line code that the rules gave once, its plan.
+parent trace, which processes its operations.  Where nothing is staged, an operation or a function whose types were met
+before runs as straight-line code that the rules gave once, its plan.
 
 Read next: `plans.py`; `functions.py`; `verbs/vmap.py`; `define.py` for the short forms of rules.
 """
@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from calque_batching.batch_tracer import BatchTracer
-from calque_batching.functions import function_plans
+from calque_batching.functions import function_plans, program_plans
 from calque_batching.plans import operation_plans
 from calque_core import (
     CustomRules,
@@ -25,7 +25,6 @@ from calque_core import (
     UnexpectedTracerError,
     current_trace,
     decompose,
-    evaluation,
     hand_custom_down,
     hand_down,
     jaxprs_in_params,
@@ -35,8 +34,10 @@ from calque_core import (
 )
 from calque_core.extend import (
     DEFAULT_SETTINGS,
+    JaxprFunction,
     add_option,
     add_options,
+    all_take_plans,
     captured_tracers,
     check_lift,
     exact_params,
@@ -78,17 +79,11 @@ class BatchTrace(Trace):
         self.axis = axis
         self.tag = object() if tag is None else tag
         self.is_in_mesh = bool(here().varying_axes)  # whether types say along which axes of a mesh values vary
-        self.has_plans = parent is evaluation and not self.is_in_mesh
+        self.has_plans = not self.is_in_mesh and all_take_plans(parent)
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         if self.has_plans and primitive.is_leaf and here().settings is DEFAULT_SETTINGS:
-            key: list[Any] = [primitive]
-            for x in args:
-                kind = type(x)
-                if kind is BatchTracer and (x._trace is self or x._trace.tag is self.tag):
-                    key.append(x._element)
-                else:
-                    key.append(typeof(x) if kind is np.ndarray else kind)
+            key = self._key_of(primitive, args)
             if params:
                 key.append(exact_params(params))
             plan = operation_plans.find(key, self, primitive, args, params)
@@ -104,18 +99,12 @@ class BatchTrace(Trace):
         """Run the plan of `function` that is known from an earlier call, or call it."""
         if not self.has_plans or not may_expand(args):
             return function(*args, **options)
+        if type(function) is JaxprFunction:
+            return self._process_program(function, args)
         key: list[Any] = [function]
-        operands: list[BatchTracer] = []
-        for x in args:
-            if type(x) is BatchTracer and (x._trace is self or x._trace.tag is self.tag):
-                if is_new_operand(key, operands, x):
-                    operands.append(x)
-                    key.append(x._element)
-            elif not add_option(key, x):
-                return function(*args, **options)
-        if not operands or not add_options(key, options):
-            return function(*args, **options)
-        known = function_plans.find(key, self, function, args, options)
+        operands = self._operands(key, args)
+        is_known = operands and add_options(key, options)
+        known = function_plans.find(key, self, function, args, options) if is_known else None
         if known is None:
             return function(*args, **options)
         try:
@@ -123,6 +112,46 @@ class BatchTrace(Trace):
         except Exception:  # noqa: BLE001  a rule raises it again, and names the place
             return function(*args, **options)
         return known.function.results(outs, operands)
+
+    def _operands(self, key: list[Any], args: Sequence[Value]) -> list[BatchTracer]:
+        """Return the operands of a function, each once, or none if it has to run.
+
+        Their elements and all other arguments are appended to a key.
+        """
+        operands: list[BatchTracer] = []
+        for x in args:
+            if type(x) is BatchTracer and (x._trace is self or x._trace.tag is self.tag):
+                if is_new_operand(key, operands, x):
+                    operands.append(x)
+                    key.append(x._element)
+            elif not add_option(key, x):
+                return []
+        return operands
+
+    def _process_program(self, function: JaxprFunction, args: Sequence[Value]) -> list[Value]:
+        """Run the plan of a program that is known from an earlier call, or interpret the program."""
+        plan = program_plans.find(self._key_of(function, args), self, function.jaxpr, args)
+        if plan is not None:
+            try:
+                return plan(self, *args)
+            except Exception:  # noqa: BLE001, S110  a rule raises it again, and names the place
+                pass
+        return function(*args)
+
+    def _key_of(self, operation: Any, args: Sequence[Value]) -> list[Any]:
+        """Return a key of an operation on operands of the types of `args`."""
+        key: list[Any] = [operation]
+        for x in args:
+            kind = type(x)
+            if kind is BatchTracer and (x._trace is self or x._trace.tag is self.tag):
+                key.append(x._element)
+            elif kind is np.ndarray:
+                key.append(typeof(x))
+            else:
+                key.append(kind)
+                if isinstance(x, Tracer):
+                    key.append(x.aval)
+        return key
 
     def run_rule(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Run the operation's batching rule under the parent."""

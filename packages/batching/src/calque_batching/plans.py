@@ -1,7 +1,8 @@
 """Plans: the batching rule of an operation as straight-line code, made once per types.
 
 One idea: a rule gives the same operations for all operands of the same types and batch axes.  So the rule is traced
-once, and later calls run its program as a Python function of whole arrays, without the rule.
+once, and later calls run its program of whole arrays, without the rule: as a Python function, or where the arrays are
+tracers of the parent, as a function that the parent may know in turn.
 
 An error is left to the rules, whose messages name the place.
 Read next: `functions.py`, the same for whole functions; `batch_trace.py`, which runs plans.
@@ -10,13 +11,13 @@ Read next: `functions.py`, the same for whole functions; `batch_trace.py`, which
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from calque_batching.batch_tracer import BatchTracer, element_of
-from calque_core import Jaxpr, Primitive, Var, eval_context, jaxprs_in_params, stage, typeof
-from calque_core.extend import SCALAR_TYPES, Plans, StraightLine, is_straight
+from calque_core import Jaxpr, Primitive, Tracer, eval_context, jaxpr_as_fun, jaxprs_in_params, stage, typeof
+from calque_core.extend import SCALAR_TYPES, Plans, StraightLine, here, is_straight, makes_its_results
 
 Value = Any
 Dims = Sequence[int | None]
@@ -47,7 +48,11 @@ def plan_of(trace: Any, primitive: Primitive, args: Sequence[Value], params: dic
     try:
         with eval_context():
             weak = [aval.weak_type for aval in primitive.abstract(*map(typeof, args), **params)]
-            return plan_of_batch(trace, batched, args, weak)
+            whole = whole_program(trace, batched, args)
+            # A result that is an operand or a constant is left to the rule: two results never share memory by accident.
+            if whole is None or not makes_its_results(whole.program):
+                return None
+            return plan_of_whole(trace, whole, args, weak)
     except Exception:  # noqa: BLE001  the rule raises it again, in its own words
         return None
 
@@ -58,19 +63,26 @@ def has_plain_rule(primitive: Primitive) -> bool:
     return primitive.is_leaf and rules["axis_batch"] is None and rules["batch"] is not None
 
 
-_PLAIN = {np.ndarray, *SCALAR_TYPES}
+class WholeProgram(NamedTuple):
+    """An operation as a program of whole arrays; `dims` and `out_dims` are the batch axes of operands and results."""
+
+    program: Jaxpr
+    dims: Dims
+    out_dims: Dims
 
 
-def plan_of_batch(
-    trace: Any, batched: Callable[[Sequence[Value], Dims], Any], args: Sequence[Value], weak: Sequence[bool]
-) -> Plan | None:
-    """Return `batched(arrays, dims) -> (results, their dims)` as a plan for operands like `args`; None if it has none.
+_PLAIN = frozenset((np.ndarray, *SCALAR_TYPES))
 
-    The elements of the results in `weak` are weak.
+
+def whole_program(
+    trace: Any, batched: Callable[[Sequence[Value], Dims], Any], args: Sequence[Value]
+) -> WholeProgram | None:
+    """Return the program of `batched(arrays, dims) -> (results, their dims)` for operands like `args`.
+
+    It is None if no operand has the axis of `trace`, or if the program has to be made at each call.
     """
-    mask = [trace.owns(x) for x in args]
     vals, dims = trace.split(args)
-    if not any(mask) or not _PLAIN.issuperset(map(type, vals)):
+    if all(d is None for d in dims) or not all(type(x) in _PLAIN or isinstance(x, Tracer) for x in vals):
         return None
     out_dims: list[int | None] = []
 
@@ -79,35 +91,36 @@ def plan_of_batch(
         return outs  # type: ignore[no-any-return]
 
     program = stage(whole, [typeof(x) for x in vals], verb="vmap")
-    # A result that is an operand or a constant is left to the rule: two results never share memory by accident.
-    made = {v for eqn in program.eqns for v in eqn.outvars}
-    if not is_straight(program) or program.consts or not all(type(v) is Var and v in made for v in program.outvars):
-        return None
-    return _function(program, mask, out_dims, weak, trace.axis.size)
+    return WholeProgram(program, dims, out_dims) if is_straight(program) and not program.consts else None
 
 
-def _function(
-    program: Jaxpr, mask: Sequence[bool], out_dims: Sequence[int | None], weak: Sequence[bool], size: int
-) -> Plan:
-    """Return the function of a trace and of operands, tracers where `mask` is set, that runs a program of arrays."""
-    code = StraightLine()
+def plan_of_whole(trace: Any, whole: WholeProgram, args: Sequence[Value], weak: Sequence[bool]) -> Plan:
+    """Return the plan that runs a program on operands like `args`; the elements of the results in `weak` are weak.
+
+    A rule that misplaces the batch axis is refused.
+    """
+    size = trace.axis.size
+    for v, d in zip(whole.program.outvars, whole.out_dims):
+        assert d is None or v.aval.shape[d] == size, (v.aval, d, size)
+    vals, _ = trace.split(args)
+    return _function(whole, weak) if _PLAIN.issuperset(map(type, vals)) else _call(whole, weak)
+
+
+def _function(whole: WholeProgram, weak: Sequence[bool]) -> Plan:
+    """Return the function of a trace and of operands, tracers where they have the axis, that runs a program."""
+    program, code = whole.program, StraightLine()
     arguments = code.arguments(program.invars)
-    code.lines += [f"{name} = {name}.val" for name, m in zip(arguments, mask) if m]
+    code.lines += [f"{name} = {name}.val" for name, d in zip(arguments, whole.dims) if d is not None]
     outs = [
-        out if d is None else _tracer(code, out, v.aval, d, is_weak, size)
-        for out, v, d, is_weak in zip(code.results(program), program.outvars, out_dims, weak)
+        out if d is None else _tracer(code, i, out, element_of(np.ndarray, v.aval.shape, v.aval.dtype, d, is_weak))
+        for i, (out, v, d, is_weak) in enumerate(zip(code.results(program), program.outvars, whole.out_dims, weak))
     ]
     return code.function(["trace", *arguments], f"[{', '.join(outs)}]")
 
 
-def _tracer(code: StraightLine, out: str, aval: Any, dim: int, is_weak: bool, size: int) -> str:
-    """Append the lines that make a tracer of the array `out`; return its name.  Calling the class takes 0.4 us more.
-
-    A rule that misplaces the batch axis is refused.
-    """
-    assert aval.shape[dim] == size, (aval, dim, size)
-    element = element_of(np.ndarray, aval.shape, aval.dtype, dim, is_weak)
-    tracer = f"{out}_tracer"
+def _tracer(code: StraightLine, i: int, out: str, element: Any) -> str:
+    """Append lines that make a tracer of `out`, result `i`; return its name.  To call the class takes 0.4 us more."""
+    tracer = f"y{i}"
     values = {"_trace": "trace", "val": out, "_element": code.constant(element), "aval": code.constant(element.aval)}
     code.lines.append(f"{tracer} = {code.constant(_new)}({code.constant(BatchTracer)})")
     code.lines += [f"{tracer}.{slot} = {value}" for slot, value in values.items()]
@@ -115,4 +128,26 @@ def _tracer(code: StraightLine, out: str, aval: Any, dim: int, is_weak: bool, si
 
 
 _new = object.__new__
+
+
+def _call(whole: WholeProgram, weak: Sequence[bool]) -> Plan:
+    """Return the function of a trace and of operands that lets the parent run a program: it gets tracers."""
+    # The equations of the program lose the lines of the call that made it.
+    function = jaxpr_as_fun(whole.program.replace(eqns=[eqn.replace(position=None) for eqn in whole.program.eqns]))
+    is_mapped, results = [d is not None for d in whole.dims], list(zip(whole.out_dims, weak))
+
+    def call(trace: Any, *args: Value) -> list[Value]:
+        vals = [x.val if m else x for x, m in zip(args, is_mapped)]
+        context = here()
+        before = context.trace
+        try:
+            context.trace = trace.parent
+            outs = trace.parent.process_function(function, vals, {})
+        finally:
+            context.trace = before
+        return [x if d is None else BatchTracer(trace, x, d, is_weak) for x, (d, is_weak) in zip(outs, results)]
+
+    return call
+
+
 operation_plans = Plans(plan_of)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.operations import function_operations, primitive_operations
+from calque_autodiff.operations import function_operations, primitive_operations, program_operations
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.traces.steps import FLOATS, LinearizedOperation
 from calque_core import Primitive, Trace, Tracer, evaluation, typeof
@@ -27,8 +27,10 @@ from calque_core.extend import (
     DEFAULT_SETTINGS,
     SCALAR_TYPES,
     ArrayOperations,
+    JaxprFunction,
     add_option,
     add_options,
+    all_take_plans,
     current_position,
     exact_params,
     here,
@@ -54,14 +56,11 @@ _MOST_DERIVATIVES = 3  # one inside the other: the code of more is large, and pa
 
 
 def may_plan(parent: Trace | None) -> bool:
-    """Tell whether a derivative over a trace may have plans: the trace, and all below it, say that they take them.
-
-    A trace of a user's sees each operation.
-    """
+    """Tell whether a derivative over a trace may have plans."""
+    if not all_take_plans(parent):
+        return False
     derivatives = 1
-    while parent is not None and parent is not evaluation:
-        if not vars(type(parent)).get("takes_plans", False):
-            return False
+    while parent is not None:
         derivatives += isinstance(parent, PlannedTrace)
         parent = parent.parent
     return derivatives <= _MOST_DERIVATIVES
@@ -113,6 +112,8 @@ class PlannedTrace(JVPTrace):
         Its operands are the arguments with a tangent, and floats unless the function looks at their values.  All other
         arguments are options: a function may look at the elements of an array without a tangent.
         """
+        if type(function) is JaxprFunction:
+            return self.process_program(function, args)
         key: list[Any] = [function]
         operands = self.operands(key, args, FLOATS, add_option)
         if operands is None or (options and not add_options(key, options)) or not may_expand():
@@ -129,6 +130,14 @@ class PlannedTrace(JVPTrace):
         if known is None or outs is None:
             return function(*args, **options)
         return outs[0] if known.function.is_new_array else known.function.results(outs, operands_among(args, floats))
+
+    def process_program(self, function: JaxprFunction, args: Sequence[Value]) -> list[Value]:
+        """Run a known program by its code, or interpret it: all its arguments are operands."""
+        key: list[Any] = [function]
+        operands = self.operands(key, args, _OPERANDS, _no_option) if may_expand() else None
+        operation = None if operands is None else program_operations.find(key, key)
+        outs = None if operation is None or operands is None else self.run_known(operation, *operands)
+        return function(*args) if outs is None else outs
 
     def operands(
         self,

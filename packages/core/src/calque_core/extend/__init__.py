@@ -39,6 +39,7 @@ if _TYPE_CHECKING:
     from calque_core.jaxprs.constants import bytes_text
     from calque_core.jaxprs.debugging import check_program, is_debugging
     from calque_core.jaxprs.effects import exact_effects, has_ordered
+    from calque_core.jaxprs.interpret import JaxprFunction
     from calque_core.jaxprs.masks import Mask, marked, merged, unmarked
     from calque_core.jaxprs.named_axes import bound_axes, named_axes
     from calque_core.jaxprs.straight_line import StraightLine, is_straight
@@ -112,11 +113,11 @@ if _TYPE_CHECKING:
     from calque_core.primitives.rules import missing_rule, rules_by_family, settings_key
     from calque_core.staging.by_types import by_types
     from calque_core.staging.expansions import (
-        FunctionProgram, add_option, add_options, function_program, holds_equations_alone, is_new_operand, may_expand,
-        staged_apart,
+        FunctionProgram, add_option, add_options, function_program, holds_equations_alone, is_new_operand,
+        makes_its_results, may_expand, staged_apart,
     )
     from calque_core.staging.jit_tracer import JitTracer, new_eqn
-    from calque_core.staging.plans import Plans, exact_params
+    from calque_core.staging.plans import Plans, all_take_plans, exact_params
     from calque_core.staging.recorder import recorder
     from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace
     from calque_core.start_requests import (
@@ -161,6 +162,7 @@ _LATE = {
     "calque_core.jaxprs.constants": "bytes_text",
     "calque_core.jaxprs.debugging": "check_program, is_debugging",
     "calque_core.jaxprs.effects": "exact_effects, has_ordered",
+    "calque_core.jaxprs.interpret": "JaxprFunction",
     "calque_core.jaxprs.masks": "Mask, marked, merged, unmarked",
     "calque_core.jaxprs.named_axes": "bound_axes, named_axes",
     "calque_core.jaxprs.straight_line": "StraightLine, is_straight",
@@ -233,10 +235,10 @@ _LATE = {
     "calque_core.staging.by_types": "by_types",
     "calque_core.staging.expansions": (
         "FunctionProgram, add_option, add_options, function_program, holds_equations_alone, is_new_operand, "
-        "may_expand, staged_apart"
+        "makes_its_results, may_expand, staged_apart"
     ),
     "calque_core.staging.jit_tracer": "JitTracer, new_eqn",
-    "calque_core.staging.plans": "Plans, exact_params",
+    "calque_core.staging.plans": "Plans, all_take_plans, exact_params",
     "calque_core.staging.recorder": "recorder",
     "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, JaxprTrace",
     "calque_core.start_requests": (
@@ -287,9 +289,9 @@ __all__ = [
     "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text", "is_debugging",
     "check_program", "run_program", "as_declared", "forwarded_inputs",
     # Programs as functions that call NumPy, one per types of the operands
-    "Plans", "exact_params", "StraightLine", "is_straight",
+    "Plans", "all_take_plans", "exact_params", "StraightLine", "is_straight", "JaxprFunction",
     "FunctionProgram", "add_option", "add_options", "function_program", "holds_equations_alone",
-    "is_new_operand", "may_expand", "recorder", "staged_apart",
+    "is_new_operand", "makes_its_results", "may_expand", "recorder", "staged_apart",
     # Effects, and functions that programs call
     "has_ordered", "exact_effects", "register_effects_barrier", "HostCall", "HostFunction",
     "ForEach", "ArrayAttribute",

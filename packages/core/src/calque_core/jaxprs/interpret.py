@@ -6,12 +6,12 @@ transformation.  A bound primitive keeps the equation's place in the user's prog
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, final
 
 from calque_core.context import here, open_scopes, own_context
 from calque_core.frames.scopes import within_scopes
-from calque_core.frames.tracebacks import api_boundary, hide_frames, mark_boundary
+from calque_core.frames.tracebacks import hide_frames, mark_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr, Literal
 from calque_core.memory.separate import copy_shared
 from calque_core.traces.trace import evaluation
@@ -66,12 +66,29 @@ def run_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Value
     return [x.val if type(x) is Literal else env[x] for x in jaxpr.outvars]
 
 
-def jaxpr_as_fun(jaxpr: Jaxpr) -> Callable[..., list[Value]]:
+@final
+class JaxprFunction:
+    """A Python function that takes the arguments of `jaxpr` and returns its results; it can be traced again.
+
+    All its arguments are operands: its operations depend on their types alone.
+    """
+
+    __slots__ = ("__name__", "__weakref__", "jaxpr")
+
+    def __init__(self, jaxpr: Jaxpr) -> None:
+        self.jaxpr, self.__name__ = jaxpr, jaxpr.debug_name or "jaxpr"
+
+    def __call__(self, *args: Value) -> list[Value]:
+        try:
+            return eval_jaxpr(self.jaxpr, self.jaxpr.consts, *args)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+
+mark_boundary(JaxprFunction.__call__.__code__)
+
+
+def jaxpr_as_fun(jaxpr: Jaxpr) -> JaxprFunction:
     """Return a Python function that takes the arguments of `jaxpr` and returns its results; it can be traced again."""
-
-    @api_boundary
-    def fun(*args: Value) -> list[Value]:
-        return eval_jaxpr(jaxpr, jaxpr.consts, *args)
-
-    fun.__name__ = jaxpr.debug_name or "jaxpr"
-    return fun
+    return JaxprFunction(jaxpr)

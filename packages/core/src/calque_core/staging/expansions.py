@@ -159,7 +159,7 @@ def function_program(trace: Any, function: Function, args: Sequence[Value], opti
         return outs
 
     program = staged_apart(trace, results, args)
-    if program is None or not _makes_its_results(program):
+    if program is None or not makes_its_results(program):
         return None
     is_new_array = containers[0] is None and not any(views)
     return FunctionProgram(program, views, containers[0], is_new_array)
@@ -185,7 +185,7 @@ def _is_view(out: Value, x: JitTracer) -> bool:
     return any(viewed() is x for viewed in getattr(out, "_viewed", ()))
 
 
-def _makes_its_results(program: Jaxpr) -> bool:
+def makes_its_results(program: Jaxpr) -> bool:
     """Tell whether each result is a new value, and each another one."""
     made = {v for eqn in program.eqns for v in eqn.outvars}
     results = program.outvars

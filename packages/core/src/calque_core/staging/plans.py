@@ -16,10 +16,28 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from calque_core.epoch import forget_with_rules, rule_epoch
+from calque_core.traces.trace import Trace, evaluation
 
 T = TypeVar("T")
 
 _FLOATS = frozenset((float, complex, np.float16, np.float32, np.float64, np.complex64, np.complex128))
+
+
+def all_take_plans(trace: Trace | None) -> bool:
+    """Tell whether operations may run as plans over a trace: it and all traces below it, but evaluation, take plans.
+
+    A trace of a user's sees each operation.
+
+    >>> from calque_core import Trace, evaluation
+    >>> from calque_core.extend import all_take_plans
+    >>> all_take_plans(evaluation), all_take_plans(Trace(evaluation))
+    (True, False)
+    """
+    while trace is not None and trace is not evaluation:
+        if not vars(type(trace)).get("takes_plans", False):
+            return False
+        trace = trace.parent
+    return True
 
 
 def exact_params(params: Mapping[str, Any]) -> tuple[Any, ...]:
