@@ -72,3 +72,8 @@ def test_arguments_that_mean_arrays_are_told_by_numpy_s_names():
 def test_sequences_of_arrays_stay_sequences():
     (arrays,), _ = with_arrays(lambda arrays: None, ([[1, 2], 3],), {})
     assert [type(x) for x in arrays] == [np.ndarray, int]
+
+
+def test_a_list_whose_items_have_different_shapes_is_refused_with_the_list():
+    with pytest.raises(ShapeError, match=r"^array_of at .*: \[\[1\.0\], \[1\.0, 2\.0\]\] is no array"):
+        array_of([[1.0], [1.0, 2.0]])

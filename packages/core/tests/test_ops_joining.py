@@ -119,3 +119,9 @@ def test_joins_and_cuts_are_one_equation_each():
         return lax.concatenate([first, lax.tile(second, (1, 1, 1))], 0)
 
     assert [eqn.primitive.name for eqn in make_jaxpr(program)(X).eqns] == ["unstack", "stack", "split", "concatenate"]
+
+
+@pytest.mark.parametrize("join", [lax.stack, lambda xs: lax.concatenate(xs, 0)], ids=["stack", "concatenate"])
+def test_operands_that_are_no_sequence_are_refused_with_words(join):
+    with pytest.raises(TypeError, match=r"at test_ops_joining.py:\d+ .* got None as its operands. Give a sequence of"):
+        join(None)

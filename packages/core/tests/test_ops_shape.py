@@ -264,3 +264,16 @@ def test_broadcast_like_takes_the_shape_of_the_second_array():
     np.testing.assert_array_equal(lax.broadcast_like(np.arange(4), X), np.broadcast_to(np.arange(4), X.shape))
     with pytest.raises(ShapeError, match=r"cannot broadcast float64\[2,3,4\] to the shape \(4,\)"):
         lax.broadcast_like(X, np.arange(4))
+
+
+def test_sizes_without_an_order_are_refused():
+    with pytest.raises(TypeError, match=r"^full at test_ops_shape.py:\d+ .* is \{2, 3\}\. Give a sequence of integers"):
+        lax.full({2, 3}, 1.0)
+
+
+def test_shapes_to_broadcast_may_be_lists_and_must_hold_integers():
+    assert lax.broadcast_shapes([3, 1], (4,)) == (3, 4)
+    with pytest.raises(
+        TypeError, match=r"^broadcast_shapes at .*: a shape is \[1, 'a'\]\. Give a sequence of integers"
+    ):
+        lax.broadcast_shapes([1, "a"], (2,))

@@ -197,3 +197,8 @@ def test_loops_scan_over_keys_and_carry_them():
     check(last, key.words)
     np.testing.assert_array_equal(bits, want)
     check(random.wrap_key_data(random.key_data(keys)), keys.words)
+
+
+def test_keys_are_no_indices():
+    with pytest.raises(TypeError, match=r"numpy.take at .* of keys: only functions that move elements take keys"):
+        calque_numpy.take(np.ones(3), random.key(0))

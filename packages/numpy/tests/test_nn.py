@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calque_core import ShapeError, eval_jaxpr, make_jaxpr
-from calque_numpy import nn
+from calque_numpy import nn, random
 
 INF = np.inf
 FOLLOW_RELU = ["relu", "softplus", "silu", "mish", "gelu", "squareplus", "sparse_plus", "hard_silu"]
@@ -182,3 +182,21 @@ def test_softmax_of_complex_numbers_is_that_of_its_formula():
     want = np.exp(z) / np.exp(z).sum()
     np.testing.assert_allclose(nn.softmax(z + 700), want, rtol=1e-12)  # exp(700) alone overflows in the sum
     np.testing.assert_allclose(np.exp(nn.log_softmax(z)), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["uniform", "normal", "truncated_normal", "orthogonal", "delta_orthogonal"])
+def test_a_scale_of_another_precision_keeps_the_dtype_of_the_parameters(name):
+    make = getattr(nn.initializers, name)
+    drawn = make(np.float64(0.5))(random.key(0), (3, 2, 2), np.float32)
+    assert drawn.dtype == np.float32
+    np.testing.assert_array_equal(drawn, make(0.5)(random.key(0), (3, 2, 2), np.float32))
+
+
+def test_what_is_no_scale_is_refused_where_it_is_given():
+    with pytest.raises(TypeError, match=r"^normal at test_nn.py:\d+ .*: stddev is 'a'\. Give a number"):
+        nn.initializers.normal("a")
+    for scale in ("a", -1.0):
+        with pytest.raises(ValueError, match=r"^variance_scaling at .*: scale is .*\. Give a number of zero or more"):
+            nn.initializers.variance_scaling(scale, "fan_in", "normal")
+    with pytest.raises(TypeError, match=r"^constant at test_nn.py:\d+ .*: 'a' of type str is not an array"):
+        nn.initializers.constant("a")(None, (2,))

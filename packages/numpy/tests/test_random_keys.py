@@ -150,3 +150,8 @@ def test_words_of_another_type_are_no_keys(words):
 def test_an_array_of_keys_is_not_one_key():
     with pytest.raises(TypeError, match=r"normal at .* the key has shape \(3,\), but one key is uint32\[2\]"):
         random.normal(random.split(random.key(0), 3))
+
+
+def test_a_clone_of_no_key_is_refused():
+    with pytest.raises(TypeError, match=r"^clone at test_random_keys.py:\d+ .*: 'spam' of type str is not an array"):
+        random.clone("spam")

@@ -133,3 +133,20 @@ def test_the_exponential_that_needs_more_squarings_than_allowed_is_nan():
 def test_operands_that_do_not_fit_are_refused(call, kind, words):
     with pytest.raises(kind, match=words):
         make_jaxpr(call)(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("name", ["cho", "lu"])
+def test_a_factor_that_is_no_pair_is_refused_with_words(name):
+    with pytest.raises(TypeError, match=rf"^{name}_solve at .* is array\(.*Give the pair that {name}_factor returns"):
+        getattr(linalg, f"{name}_solve")(np.eye(3), np.ones(3))
+
+
+def test_what_is_no_function_of_eigenvalues_is_refused_with_words():
+    with pytest.raises(TypeError, match=r"^funm got None of type NoneType at .*Give a function"):
+        linalg.funm(np.eye(2), None)
+    with pytest.raises(
+        TypeError, match=r"^funm of <lambda> .* takes 0 positional arguments but 1 was given. Call it as"
+    ):
+        linalg.funm(np.eye(2), lambda: 1.0)
+    with pytest.raises(ShapeError, match=r"^funm of len at .* it returned complex128\[\]\. Return one number for each"):
+        linalg.funm(np.eye(2), len)

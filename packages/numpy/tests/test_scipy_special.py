@@ -150,3 +150,10 @@ def test_sums_of_exponentials_do_not_overflow():
 def test_operands_that_do_not_fit_are_refused(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
+
+
+def test_an_error_names_the_function_that_the_user_calls():
+    with pytest.raises(TypeError, match=r"^erf at test_scipy_special.py:\d+ .*: 'a' of type str is not an array"):
+        special.erf("a")
+    with pytest.raises(ValueError, match=r"^beta at test_scipy_special.py:\d+ .*: \[\[1\], \[2, 3\]\] is no array"):
+        special.beta([[1], [2, 3]], 1.0)

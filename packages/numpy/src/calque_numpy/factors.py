@@ -5,13 +5,13 @@ Read next: `spectra.py`, for the factorisations that show eigenvalues and singul
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from calque_core import ShapeError, implements, lax, typeof
-from calque_core.extend import adjoint, identity_like, integer, transposed, where
+from calque_core.extend import adjoint, identity_like, integer, short_repr, transposed, where
 from calque_core.extend.numpy_functions import matmul, refuse
 from calque_core.lax import linalg
 from calque_numpy.creation import asarray
@@ -117,6 +117,8 @@ def multi_dot(arrays: Sequence[Value], *, out: None = None) -> Value:
     array([90., 90.])
     """
     refuse("multi_dot", out=out)
+    if not isinstance(arrays, Iterable):
+        raise TypeError(f"multi_dot{where()} got {short_repr(arrays)} as its arrays. Give a sequence of arrays.")
     chain = [asarray(x) for x in arrays]
     if len(chain) < 2:
         raise ValueError(f"multi_dot{where()} got {len(chain)} arrays. Give two or more.")

@@ -225,7 +225,9 @@ def _check_alike(func: Callable[..., Any], args: Sequence[Any]) -> None:
     else:
         moved = args[: 2 if func is np.append else 1]
     items = tree_leaves(list(moved), is_leaf=_is_keys)
-    for x in items if any(map(_is_keys, items)) else ():
+    if items and not any(map(_is_keys, items)):  # keys in the place of indices
+        raise _no_numbers(func.__name__)
+    for x in items:
         if not _is_keys(x):
             raise TypeError(
                 f"numpy.{func.__name__}{where()} of keys and of a value of type {type(x).__name__}: "

@@ -106,7 +106,7 @@ def flatten_axes(
 ) -> list[Leaf]:
     """Return one axis for each leaf of `treedef`, from the prefix `axis_tree`, in which `None` is an axis too.
 
-    `name` is the name of the argument in messages, and `place(path)` says where a path points to, as "for weights['w']".
+    `name` is the name of the argument in messages, `place(path)` the place of a path, such as "for weights['w']".
     Raises: ValueError, with the path, if `axis_tree` is not a prefix of `treedef`.
 
     >>> from calque_pytree import flatten_axes, structure

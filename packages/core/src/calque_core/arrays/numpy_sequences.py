@@ -18,12 +18,12 @@ import numpy as np
 from calque_core import lax
 from calque_core.arrays.numpy_arithmetic import as_dtype
 from calque_core.errors import ShapeError
-from calque_core.frames.source import where
+from calque_core.frames.source import current_call, where
 from calque_core.ops.declare import as_result
 from calque_core.ops.weakness import strong
 from calque_core.traces.tracer import Tracer
 from calque_core.types.array_methods import ArrayMethods
-from calque_core.types.avals import typeof
+from calque_core.types.avals import short_repr, typeof
 from calque_core.types.dtypes import scalar_dtype
 
 Value = Any
@@ -73,7 +73,7 @@ def array_of(items: Sequence[Value]) -> Value:
 
     Shapes: n items of shape [*s] -> [n, *s].  Dtype: promoted from the dtypes of the elements; a Python scalar
     has the default dtype of its kind.
-    Raises: ShapeError if traced items or device arrays differ in shape from other items.
+    Raises: ShapeError if items differ in shape.
 
     >>> from calque_core.extend.numpy_functions import array_of
     >>> array_of([[1, 2], [3, 4]])
@@ -93,7 +93,14 @@ def array_of(items: Sequence[Value]) -> Value:
 
 
 def _numpy_array(items: Sequence[Value]) -> Value:
-    out = np.asarray(items)
+    try:
+        out = np.asarray(items)
+    except ValueError as error:
+        call = current_call()
+        raise ShapeError(
+            f"{call and call + ': '}{short_repr(items)} is no array, since its items have different shapes. Give items "
+            "of one shape, or one array for each."
+        ) from error
     if out.dtype.kind not in KINDS or not all(type(leaf) in SCALARS for leaf in leaves(items)):
         return out
     default = scalar_dtype(KINDS[out.dtype.kind])

@@ -16,7 +16,7 @@ import numpy as np
 from calque_core.errors import ConcretizationTypeError
 from calque_core.frames.source import where
 from calque_core.traces.tracer import is_tracer
-from calque_core.types.avals import is_array_like
+from calque_core.types.avals import is_array_like, short_repr
 
 Axes = int | Iterable[int] | None
 
@@ -31,11 +31,16 @@ def integers(name: str, argument: str, values: Any) -> tuple[int, ...]:
     (2, 3)
     """
     try:
-        return tuple(map(index, values))
+        if not isinstance(values, _UNORDERED):
+            return tuple(map(index, values))
     except ConcretizationTypeError:
         raise
     except TypeError:
-        raise TypeError(f"{name}{where()}: {argument} is {values!r}. Give a sequence of integers.") from None
+        pass
+    raise TypeError(f"{name}{where()}: {argument} is {short_repr(values)}. Give a sequence of integers.")
+
+
+_UNORDERED = (set, frozenset, dict)
 
 
 def integer(name: str, argument: str, value: Any) -> int:

@@ -169,13 +169,16 @@ def broadcast_like(arr: Value, like_arr: Value) -> Value:
 def broadcast_shapes(*shapes: Shape) -> Shape:
     """Return the shape that all of `shapes` broadcast to, by NumPy's rule.
 
-    Raises: ValueError if they do not fit.
+    Raises: ValueError if they do not fit; TypeError if one is no sequence of integers.
 
     >>> from calque_core.lax import broadcast_shapes
     >>> broadcast_shapes((3, 1), (4,))
     (3, 4)
     """
-    return _broadcast_shapes(shapes)
+    try:
+        return _broadcast_shapes(shapes)
+    except TypeError:  # a shape is no tuple of ints
+        return _broadcast_shapes(tuple([integers("broadcast_shapes", "a shape", shape) for shape in shapes]))
 
 
 @lru_cache(maxsize=4096)

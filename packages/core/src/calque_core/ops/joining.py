@@ -8,7 +8,7 @@ Read next: `shape.py`, the operations of one array.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -20,7 +20,7 @@ from calque_core.ops.axes import canonical_axis, integers
 from calque_core.ops.declare import as_result
 from calque_core.ops.shape import of_one_dtype
 from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
+from calque_core.types.avals import Shape, ShapedArray, shaped_array, short_repr, typeof
 from calque_core.types.avals import _aval_functions as aval_functions
 
 Value = Any
@@ -92,6 +92,8 @@ def concatenate(operands: Sequence[Value], dimension: int) -> Value:
 
 def _of_one_dtype(name: str, operands: Sequence[Value]) -> tuple[Sequence[Value], list[ShapedArray]]:
     """Return the operands, in one dtype and strong, and their types; usually nothing changes, 0.5 us sooner."""
+    if not isinstance(operands, Iterable):
+        raise TypeError(f"{name}{where()} got {short_repr(operands)} as its operands. Give a sequence of arrays.")
     operands = tuple(operands)
     if not operands:
         raise ValueError(f"{name}{where()} got no operands. Give at least one array.")

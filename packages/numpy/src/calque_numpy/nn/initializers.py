@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import ShapeError, lax
-from calque_core.extend import where
-from calque_core.extend.numpy_functions import canonical_axes
+from calque_core import ShapeError, lax, typeof
+from calque_core.extend import is_array_like, short_repr, where
+from calque_core.extend.numpy_functions import as_dtype, canonical_axes
 from calque_numpy import random
 from calque_numpy.random.arguments import check_shape, float_argument
 
@@ -64,7 +64,18 @@ def _initializer(name: str, default: DType, draw: Callable[[Value, tuple[int, ..
     def initializer(key: Value, shape: Sequence[int], dtype: DType = None) -> Value:
         return draw(key, check_shape(name, shape), float_argument(name, default if dtype is None else dtype))
 
+    initializer.__code__ = initializer.__code__.replace(co_name=name)  # messages name the code that the user calls
     return initializer
+
+
+def _scaling(name: str, option: str, factor: Value) -> Callable[[Value], Value]:
+    """Return the function that multiplies by an option, in the dtype of its argument.
+
+    Raises: TypeError if the option is not a number.
+    """
+    if not is_array_like(factor):
+        raise TypeError(f"{name}{where()}: {option} is {short_repr(factor)}. Give a number.")
+    return lambda x: lax.mul(x, as_dtype(factor, typeof(x).dtype))
 
 
 def uniform(scale: float = 1e-2, dtype: DType = None) -> Initializer:
@@ -75,7 +86,8 @@ def uniform(scale: float = 1e-2, dtype: DType = None) -> Initializer:
     >>> uniform(5.0)(random.key(0), (1000,)).max() < 5.0
     np.True_
     """
-    return _initializer("uniform", dtype, lambda key, shape, dtype: random.uniform(key, shape, dtype) * scale)
+    scaled = _scaling("uniform", "scale", scale)
+    return _initializer("uniform", dtype, lambda key, shape, dtype: scaled(random.uniform(key, shape, dtype)))
 
 
 def normal(stddev: float = 1e-2, dtype: DType = None) -> Initializer:
@@ -86,7 +98,8 @@ def normal(stddev: float = 1e-2, dtype: DType = None) -> Initializer:
     >>> abs(normal(5.0)(random.key(0), (10000,)).std() - 5.0) < 0.1
     np.True_
     """
-    return _initializer("normal", dtype, lambda key, shape, dtype: random.normal(key, shape, dtype) * stddev)
+    scaled = _scaling("normal", "stddev", stddev)
+    return _initializer("normal", dtype, lambda key, shape, dtype: scaled(random.normal(key, shape, dtype)))
 
 
 def truncated_normal(stddev: float = 1e-2, dtype: DType = None, lower: float = -2.0, upper: float = 2.0) -> Initializer:
@@ -97,7 +110,8 @@ def truncated_normal(stddev: float = 1e-2, dtype: DType = None, lower: float = -
     >>> abs(truncated_normal(5.0)(random.key(0), (1000,))).max() < 10.0
     np.True_
     """
-    cut = lambda key, shape, dtype: random.truncated_normal(key, lower, upper, shape, dtype) * stddev
+    scaled = _scaling("truncated_normal", "stddev", stddev)
+    cut = lambda key, shape, dtype: scaled(random.truncated_normal(key, lower, upper, shape, dtype))
     return _initializer("truncated_normal", dtype, cut)
 
 
@@ -116,7 +130,8 @@ def variance_scaling(
     geometric mean of both ("fan_avg", "fan_geo_avg").  All axes but `in_axis`, `out_axis` and `batch_axis` are places
     of a window, and count for both.  The distribution is "truncated_normal" (within two deviations), "normal" or
     "uniform".
-    Raises: ValueError for another mode or distribution; the initializer, ShapeError for a shape without these axes.
+    Raises: ValueError for another mode or distribution, and for a negative scale; the initializer, ShapeError for a
+    shape without these axes.
 
     >>> from calque_numpy import random
     >>> from calque_numpy.nn.initializers import variance_scaling
@@ -130,6 +145,9 @@ def variance_scaling(
         raise ValueError(
             f"variance_scaling{where()}: distribution is {distribution!r}. Use one of {', '.join(_DISTRIBUTIONS)}."
         )
+
+    if not isinstance(scale, (int, float, np.number)) or not scale >= 0:
+        raise ValueError(f"variance_scaling{where()}: scale is {short_repr(scale)}. Give a number of zero or more.")
 
     def draw(key: Value, shape: tuple[int, ...], dtype: Any) -> Value:
         n = _fan(mode, shape, in_axis, out_axis, batch_axis)
@@ -193,9 +211,10 @@ def orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: DType = None) -
     >>> np.allclose(q.T @ q, 4.0 * np.eye(3))
     True
     """
+    scaled = _scaling("orthogonal", "scale", scale)
 
     def draw(key: Value, shape: tuple[int, ...], dtype: Any) -> Value:
-        return _orthogonal("orthogonal", key, shape, dtype, column_axis) * scale
+        return scaled(_orthogonal("orthogonal", key, shape, dtype, column_axis))
 
     return _initializer("orthogonal", dtype, draw)
 
@@ -227,6 +246,7 @@ def delta_orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: DType = N
     >>> delta_orthogonal()(random.key(0), (3, 2, 2))[::2].any()
     np.False_
     """
+    scaled = _scaling("delta_orthogonal", "scale", scale)
 
     def draw(key: Value, shape: tuple[int, ...], dtype: Any) -> Value:
         if len(shape) not in (3, 4, 5) or shape[-2] > shape[-1]:
@@ -234,7 +254,7 @@ def delta_orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: DType = N
                 f"delta_orthogonal{where()}: the shape {shape} is none of a window of one to three axes, inputs and "
                 "at least as many outputs."
             )
-        matrix = _orthogonal("delta_orthogonal", key, shape[-2:], dtype, column_axis) * scale
+        matrix = scaled(_orthogonal("delta_orthogonal", key, shape[-2:], dtype, column_axis))
         pads = [((n - 1) // 2, n - 1 - (n - 1) // 2, 0) for n in shape[:-2]]
         block = lax.reshape(matrix, (*[1] * len(pads), *shape[-2:]))
         return lax.pad(block, np.zeros((), dtype), [*pads, (0, 0, 0), (0, 0, 0)])

@@ -152,10 +152,13 @@ def _word(data: Value) -> Value:
 def clone(key: Value) -> Value:
     """Return the same key; jax's name for a second use on purpose.
 
+    Raises: TypeError if `key` is no key.
+
     >>> from calque_numpy.random import clone, key
     >>> clone(key(42))
     KeyArray(array([ 0, 42], dtype=uint32))
     """
+    _check_words("clone", key.words if type(key) is KeyArray else key)
     return key
 
 

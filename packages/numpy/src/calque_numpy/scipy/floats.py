@@ -51,7 +51,6 @@ def elementwise(*second_names: str, takes_complex: bool = False) -> Callable[[F]
     def decorate(function: F) -> F:
         name = function.__name__
 
-        @wraps(function)
         def of_floats(*args: Value) -> Value:
             args = tuple(array_of(x) if isinstance(x, (list, tuple)) else x for x in args)
             dtype = float_dtype(name, *args, takes_complex=takes_complex)
@@ -63,6 +62,8 @@ def elementwise(*second_names: str, takes_complex: bool = False) -> Callable[[F]
                 out = function(*operands)
                 return tuple(as_dtype(x, dtype) for x in out) if type(out) is tuple else as_dtype(out, dtype)
 
-        return implements_by_name("scipy.special", name, *second_names)(of_floats)  # type: ignore[return-value]
+        of_floats.__code__ = of_floats.__code__.replace(co_name=name)  # messages name the code that the user calls
+        named = wraps(function)(of_floats)
+        return implements_by_name("scipy.special", name, *second_names)(named)  # type: ignore[return-value]
 
     return decorate

@@ -17,7 +17,10 @@ from calque_core import ShapeError, lax, typeof
 from calque_core.extend import (
     adjoint,
     as_rows,
+    call,
+    check_callable,
     column_by_column,
+    describe_function,
     diagonal_of,
     identity_like,
     matrix_product,
@@ -163,7 +166,7 @@ def funm(A: Value, func: Callable[[Value], Value], disp: bool = True) -> Any:
     `func` takes a vector of eigenvalues.  The result is inaccurate if eigenvalues are close to one another; the error
     is an estimate of that, relative and at most 1.
     Shapes: A [*b, n, n] -> [*b, n, n], error [*b].  Dtypes: complex; that of its real part.  It has no derivative.
-    Raises: as `sqrtm`.
+    Raises: as `sqrtm`; TypeError if `func` is no function; ShapeError if it returns no vector of that size.
 
     >>> import numpy as np
     >>> from calque_numpy.scipy.linalg import funm
@@ -171,9 +174,15 @@ def funm(A: Value, func: Callable[[Value], Value], disp: bool = True) -> Any:
     array([[2., 0.],
            [0., 3.]])
     """
+    check_callable(func, "funm")
     form, vectors = schur(A, "complex")
     values = diagonal_of(form)
-    start = as_dtype(func(values), typeof(form).dtype)
+    start = as_dtype(call(func, "funm", values), typeof(form).dtype)
+    if typeof(start).shape != typeof(values).shape:
+        raise ShapeError(
+            f"funm of {describe_function(func)}{where()}: of a vector {typeof(values)} of eigenvalues it returned "
+            f"{typeof(start)}. Return one number for each."
+        )
 
     def equation(out: Value, column: Value, j: Value) -> tuple[Value, Value]:
         """Solve (t - t_jj) x = f t_j - t_j f_jj, as f and t commute."""

@@ -18,6 +18,7 @@ from calque_core.extend import (
     identity_like,
     lower_triangle,
     real_dtype,
+    short_repr,
     upper_triangle,
     where,
 )
@@ -128,15 +129,24 @@ def lu_solve(lu_and_piv: tuple[Value, Value], b: Value, trans: int = 0) -> Value
     array([1., 1.])
     """
     kind = _transpose_of("lu_solve", trans)
-    packed, b = as_field("lu_solve", lu_and_piv[0], b)
+    factors, pivots = _pair("lu_solve", "lu_and_piv", lu_and_piv)
+    packed, b = as_field("lu_solve", factors, b)
 
     def solve_for(packed: Value, b: Value) -> Value:
         shape = typeof(packed).shape
-        permutation = linalg.lu_pivots_to_permutation(broadcast_to(lu_and_piv[1], shape[:-1]), shape[-1])
+        permutation = linalg.lu_pivots_to_permutation(broadcast_to(pivots, shape[:-1]), shape[-1])
         packed = conjugated(packed) if kind == 2 else packed
         return core_lu_solve(packed, permutation, b, transpose_a=kind > 0)
 
     return broadcast_solution("lu_solve", packed, b, solve_for)
+
+
+def _pair(name: str, argument: str, value: Any) -> tuple[Any, Any]:
+    """Return both items of the result of a factorization."""
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        factor = name.replace("solve", "factor")
+        raise TypeError(f"{name}{where()}: {argument} is {short_repr(value)}. Give the pair that {factor} returns.")
+    return value[0], value[1]
 
 
 def lu(a: Value, permute_l: bool = False) -> tuple[Value, ...]:
@@ -206,7 +216,7 @@ def cho_solve(c_and_lower: tuple[Value, bool], b: Value) -> Value:
     >>> cho_solve(cho_factor(np.array([[4.0, 0.0], [0.0, 2.0]])), np.array([4.0, 4.0]))
     array([1., 2.])
     """
-    triangle, is_lower = c_and_lower
+    triangle, is_lower = _pair("cho_solve", "c_and_lower", c_and_lower)
     c, b = as_field("cho_solve", triangle, b)
     first, second = (0, 2) if is_lower else (2, 0)
 
