@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from kits import kits
 from measure import Effort, Samples, check_agreement, race
-from programs import lax_chain, network_loss, numpy_chain, rosenbrock, small_params
+from programs import lax_chain, network_loss, network_output, numpy_chain, rosenbrock, small_params
 from table import row
 
 EAGER = ("calque", "numpy", "autograd", "jax", "torch")
 GRADIENTS = ("calque", "autograd", "jax", "torch")
+HESSIANS = ("calque", "autograd", "jax")
 MAPPING = ("calque", "jax")
 LENGTH = 100
 CAPTURING_STEPS = 1_000
@@ -122,6 +123,17 @@ def hessian_vector_product(effort: Effort) -> Samples:
     return race(effort, products, per=1, unit=1e-6)
 
 
+@row("eager hessian of Rosenbrock", "us", budget=0.6, autograd=1.0)
+def rosenbrock_hessian(effort: Effort) -> Samples:
+    return race_hessians(effort, rosenbrock, np.linspace(-1.0, 1.0, 10))
+
+
+@row("eager hessian of a small network", "us", budget=0.6, autograd=1.0)
+def network_hessian(effort: Effort) -> Samples:
+    """The second derivatives in the 8 inputs."""
+    return race_hessians(effort, network_output, np.linspace(-1.0, 1.0, 8))
+
+
 @row("eager vmap of grad of a small network", "us", jax=1.0)
 def mapped_gradient(effort: Effort) -> Samples:
     """The gradients of 5 networks at once."""
@@ -164,6 +176,12 @@ def race_losses(effort: Effort, loss: Any, params: Any) -> Samples:
     for part in params if isinstance(params, dict) else [...]:
         check_agreement({name: gradient[part] for name, gradient in found.items()})
     return race(effort, gradients, per=1, unit=1e-6)
+
+
+def race_hessians(effort: Effort, function: Any, point: np.ndarray) -> Samples:
+    hessians = {k.name: partial(k.hessian(partial(function, plain(k))), point) for k in kits(*HESSIANS)}
+    check_agreement({name: hessian() for name, hessian in hessians.items()})
+    return race(effort, hessians, per=1, unit=1e-6)
 
 
 def repeated(x: Any, constant: np.ndarray) -> Any:

@@ -30,6 +30,7 @@ class Kit:
     grad: Function | None = None
     vjp: Function | None = None  # (function, x) -> (value, pullback)
     vmap: Function | None = None
+    hessian: Function | None = None
     make_jaxpr: Function | None = None
     count_eqns: Function | None = None
     flatten: Function | None = None  # tree -> (leaves, treedef)
@@ -53,6 +54,7 @@ def calque_kit() -> Kit:
         grad=calque.grad,
         vjp=calque.vjp,
         vmap=calque.vmap,
+        hessian=calque.hessian,
         make_jaxpr=calque.make_jaxpr,
         count_eqns=count_eqns,
         flatten=calque.tree.flatten,
@@ -85,6 +87,7 @@ def jax_kit() -> Kit:
         scalar=jax.numpy.float32,
         grad=jax.grad,
         vmap=jax.vmap,
+        hessian=jax.hessian,
         make_jaxpr=jax.make_jaxpr,
         count_eqns=lambda closed: count_jax_eqns(closed.jaxpr),
         flatten=jax.tree.flatten,
@@ -116,6 +119,7 @@ def autograd_kit() -> Kit:
         numpy=autograd.numpy,
         grad=autograd.grad,
         vjp=lambda f, x: autograd.make_vjp(f)(x)[::-1],
+        hessian=autograd.hessian,
     )
 
 
