@@ -132,9 +132,8 @@ _new = object.__new__
 
 def _call(whole: WholeProgram, weak: Sequence[bool]) -> Plan:
     """Return the function of a trace and of operands that lets the parent run a program: it gets tracers."""
-    # The equations of the program lose the lines of the call that made it.
-    function = jaxpr_as_fun(whole.program.replace(eqns=[eqn.replace(position=None) for eqn in whole.program.eqns]))
     is_mapped, results = [d is not None for d in whole.dims], list(zip(whole.out_dims, weak))
+    run = _runner(whole.program)
 
     def call(trace: Any, *args: Value) -> list[Value]:
         vals = [x.val if m else x for x, m in zip(args, is_mapped)]
@@ -142,12 +141,26 @@ def _call(whole: WholeProgram, weak: Sequence[bool]) -> Plan:
         before = context.trace
         try:
             context.trace = trace.parent
-            outs = trace.parent.process_function(function, vals, {})
+            outs = run(trace.parent, vals)
         finally:
             context.trace = before
         return [x if d is None else BatchTracer(trace, x, d, is_weak) for x, (d, is_weak) in zip(outs, results)]
 
     return call
+
+
+def _runner(program: Jaxpr) -> Callable[[Any, list[Value]], Sequence[Value]]:
+    """Return the function of the current trace and of whole arrays that lets the trace run a program.
+
+    A program of one equation is that operation, which the trace knows from the calls of the rule.
+    """
+    if len(program.eqns) == 1:
+        (eqn,) = program.eqns
+        if [*eqn.invars] == [*program.invars] and [*eqn.outvars] == [*program.outvars]:
+            return lambda trace, vals: trace.process_primitive(eqn.primitive, vals, eqn.params)
+    # The equations of the program lose the lines of the call that made it.
+    function = jaxpr_as_fun(program.replace(eqns=[eqn.replace(position=None) for eqn in program.eqns]))
+    return lambda trace, vals: trace.process_function(function, vals, {})
 
 
 operation_plans = Plans(plan_of)
