@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -104,6 +105,51 @@ def test_a_scatter_writes_each_window_in_order(seed, mode, name):
             want[window] = KINDS[name](want[window], updates[out])
     np.testing.assert_allclose(got, want, rtol=1e-12)
     check_jaxpr(make_jaxpr(program)(x, indices, updates))
+
+
+ROWS = [(), (4,), (2, 3), (0,)]
+
+
+def known(program, *args):
+    """Return the evaluation of the one operation of a program for the types of its operands, and the general one."""
+    (eqn,) = make_jaxpr(program)(*args).eqns
+    avals = [v.aval for v in eqn.invars]
+    return eqn.primitive.impl_for_types(avals, eqn.params), functools.partial(eqn.primitive.impl, **eqn.params)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("rows", ROWS, ids=str)
+def test_positions_along_one_axis_are_read_by_one_call_of_numpy(rows, axis):
+    indices = np.random.default_rng(0).integers(-3, 6, (*rows, 1)).astype(np.int32)
+    offsets = tuple(d for d in range(len(rows) + 2) if not axis <= d < axis + len(rows))
+    sizes = [1 if d == axis else n for d, n in enumerate(CUBE.shape)]
+    numbers = GatherDimensionNumbers(offsets, (axis,), (axis,))
+    program = lambda x, i: lax.gather(x, i, numbers, sizes, mode="clip")
+    evaluate, general = known(program, CUBE, indices)
+    assert not isinstance(evaluate, functools.partial)
+    np.testing.assert_array_equal(evaluate(CUBE, indices), general(CUBE, indices))
+
+
+@pytest.mark.parametrize("mode", ["fill", "promise_in_bounds"])
+def test_a_read_that_fills_or_checks_has_no_shorter_evaluation(mode):
+    program = lambda x, i: lax.gather(x, i, GatherDimensionNumbers((1, 2), (0,), (0,)), (1, 3, 4), mode=mode)
+    with config.enable_checks(mode == "promise_in_bounds"):
+        assert isinstance(known(program, CUBE, np.array([[1]]))[0], functools.partial)
+
+
+@pytest.mark.parametrize("name", ["scatter_add", "scatter_mul", "scatter_min", "scatter_max"])
+@pytest.mark.parametrize("x", [CUBE[0, 0], CUBE], ids=["vector", "cube"])
+@pytest.mark.parametrize("rows", ROWS[1:], ids=str)
+def test_lines_along_the_first_axis_are_combined_at_flat_positions(rows, x, name):
+    rng = np.random.default_rng(0)
+    indices, updates = rng.integers(-3, 6, (*rows, 1)), rng.normal(size=(*rows, *x.shape[1:]))
+    numbers = ScatterDimensionNumbers(tuple(range(len(rows), updates.ndim)), (0,), (0,))
+    program = lambda x, i, u: getattr(lax, name)(x, i, u, numbers, mode="clip")
+    evaluate, general = known(program, x, indices, updates)
+    assert not isinstance(evaluate, functools.partial)
+    before = x.copy()
+    np.testing.assert_array_equal(evaluate(x, indices, updates), general(x, indices, updates))
+    np.testing.assert_array_equal(x, before)
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "bool", "complex64", "float16"])

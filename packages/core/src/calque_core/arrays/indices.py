@@ -214,6 +214,8 @@ def check_bounds(aval: ShapedArray, axis: int, positions: Any) -> None:
 
 
 def _common_shape(shapes: Sequence[Shape]) -> Shape:
+    if all(shape == shapes[0] for shape in shapes):
+        return shapes[0]
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -237,7 +239,7 @@ def rows_of_indices(columns: Sequence[tuple[Value, int, Shape]], shape: Shape) -
         return np.zeros((*shape, 0), np.int32)
     placed = [_spread(p, size, axes, shape) for p, size, axes in columns]
     if all(isinstance(p, np.ndarray) for p in placed):
-        return np.stack(placed, -1)
+        return np.stack(placed, -1) if len(placed) > 1 else placed[0][..., None]
     is_wide = any(typeof(p).dtype == np.int64 for p in placed)
     placed = [lax.convert_element_type(p, np.int64) for p in placed] if is_wide else placed
     return lax.concatenate([lax.expand_dims(p, (len(shape),)) for p in placed], len(shape))
@@ -245,7 +247,7 @@ def rows_of_indices(columns: Sequence[tuple[Value, int, Shape]], shape: Shape) -
 
 def _from_start(positions: Value, size: int) -> Value:
     """Return known positions counted from the start, all those out of bounds as -1 or `size`."""
-    counted = np.clip(np.where(positions < 0, positions + size, positions), -1, size)
+    counted = np.minimum(np.maximum(np.where(positions < 0, positions + size, positions), -1), size)
     return counted.astype(np.int32 if size <= np.iinfo(np.int32).max else np.int64)
 
 
@@ -258,7 +260,8 @@ def _among(positions: Value, axes: Shape, ndim: int) -> Value:
 def _spread(positions: Value, size: int, axes: Shape, shape: Shape) -> Value:
     """Return positions, counted from the start, broadcast to the shape of the rows."""
     if isinstance(positions, (int, np.ndarray)):
-        return np.broadcast_to(_among(_from_start(np.asarray(positions), size), axes, len(shape)), shape)
+        counted = _from_start(np.asarray(positions), size)
+        return counted if counted.shape == shape else np.broadcast_to(_among(counted, axes, len(shape)), shape)
     is_unsigned = typeof(positions).kind == "u"
     positions = as_indices(positions)
     if not is_unsigned:

@@ -5,7 +5,7 @@ Read next: `windows.py`, which says where the windows lie; `scatter.py`, which w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,7 +151,27 @@ def default_fill(dtype: np.dtype[Any]) -> Value:
     return dtype.type(np.nan)
 
 
-gather_p.def_impl(gather_impl, leaf=True)
+def gather_impl_for_types(
+    x_aval: ShapedArray,
+    indices_aval: ShapedArray,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Shape,
+    mode: GatherScatterMode,
+    **_: Any,
+) -> Callable[..., Value] | None:
+    """Return `numpy.take` if indices point along one axis, and their own axes stand in its place."""
+    rows = indices_aval.shape[:-1]
+    axis = gather_windows(x_aval.shape, dimension_numbers, slice_sizes).pointed
+    if axis is None or mode is GatherScatterMode.FILL_OR_DROP or here().settings.enable_checks:
+        return None
+    ndim = len(rows) + x_aval.ndim - 1
+    if dimension_numbers.offset_dims != tuple(d for d in range(ndim) if not axis <= d < axis + len(rows)):
+        return None
+    return lambda x, indices: x.take(indices.reshape(rows), axis, mode="clip")
+
+
+gather_p.def_impl(gather_impl, leaf=True, for_types=gather_impl_for_types)
 
 
 def gather(  # noqa: PLR0913 -- JAX's signature
