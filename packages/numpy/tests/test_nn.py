@@ -200,3 +200,13 @@ def test_what_is_no_scale_is_refused_where_it_is_given():
             nn.initializers.variance_scaling(scale, "fan_in", "normal")
     with pytest.raises(TypeError, match=r"^constant at test_nn.py:\d+ .*: 'a' of type str is not an array"):
         nn.initializers.constant("a")(None, (2,))
+
+
+@pytest.mark.parametrize("name", ["he_normal", "glorot_uniform", "lecun_normal", "normal", "uniform", "zeros"])
+def test_parameters_are_drawn_in_bfloat16(name):
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    make = getattr(nn.initializers, name)
+    draw = make if name == "zeros" else make()
+    assert draw(random.key(0), (3, 2), bfloat16).dtype == bfloat16
+    (out,) = make_jaxpr(lambda k: draw(k, (3, 2), bfloat16))(random.key(0)).out_avals
+    assert out.dtype == bfloat16

@@ -53,11 +53,15 @@ def test_probabilities_have_the_shape_of_the_result():
     ("call", "error", "words"),
     [
         (lambda: random.uniform(KEY, (2,), int), TypeError, "uniform at test_random_floats.py:"),
-        (lambda: random.uniform(KEY, (2,), np.uint8), TypeError, "dtype is uint8. Use float16, float32 or float64."),
+        (
+            lambda: random.uniform(KEY, (2,), np.uint8),
+            TypeError,
+            "dtype is uint8. Use bfloat16, float16, float32 or float64.",
+        ),
         (
             lambda: random.uniform(KEY, (2,), complex),
             TypeError,
-            "dtype is complex128. Use float16, float32 or float64.",
+            "dtype is complex128. Use bfloat16, float16, float32 or float64.",
         ),
         (lambda: random.uniform(KEY, 2), TypeError, "shape is 2. Give a sequence of integers."),
         (lambda: random.uniform(KEY, (-2,)), ValueError, "the shape (-2,) has a negative size"),
@@ -81,3 +85,32 @@ def test_wrong_parameters_of_a_distribution_are_refused(call, error, words):
     with pytest.raises(error) as caught:
         call()
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("draw", "of_jax"),
+    [
+        (lambda k, d: random.uniform(k, (6,), d), [0.4921875, 0.765625, 0.8671875, 0.1875, 0.6796875, 0.390625]),
+        (lambda k, d: random.uniform(k, (6,), d, -1, 3), [0.96875, 2.0625, 2.46875, -0.25, 1.71875, 0.5625]),
+        (
+            lambda k, d: random.normal(k, (6,), d),
+            [-0.0146484375, 0.73046875, 1.125, -0.87890625, 0.47265625, -0.271484375],
+        ),
+        (
+            lambda k, d: random.truncated_normal(k, -2, 2, (6,), d),
+            [-0.01953125, 0.6875, 1.046875, -0.828125, 0.4453125, -0.26171875],
+        ),
+        (lambda k, d: random.bernoulli(k, d.type(0.3), (12,)), [0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 1]),
+    ],
+    ids=["uniform", "uniform between bounds", "normal", "truncated_normal", "bernoulli"],
+)
+def test_numbers_in_bfloat16_are_jaxs(draw, of_jax):
+    bfloat16 = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    drawn = draw(random.key(3), bfloat16)
+    assert drawn.dtype in (bfloat16, bool)
+    np.testing.assert_array_equal(drawn.astype(float), of_jax)
+
+
+def test_a_dtype_that_is_no_float_is_refused_with_the_choices():
+    with pytest.raises(TypeError, match=r"^uniform at .*: dtype is int64\. Use bfloat16, float16, float32 or float64"):
+        random.uniform(KEY, (2,), int)

@@ -50,11 +50,15 @@ def test_the_default_dtype_follows_the_settings():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: random.normal(KEY, (2,), int), TypeError, "dtype is int64. Use float16, float32 or float64."),
+        (
+            lambda: random.normal(KEY, (2,), int),
+            TypeError,
+            "dtype is int64. Use bfloat16, float16, float32 or float64.",
+        ),
         (
             lambda: random.normal(KEY, (2,), np.int32),
             TypeError,
-            "dtype is int32. Use float16, float32 or float64.",
+            "dtype is int32. Use bfloat16, float16, float32 or float64.",
         ),
         (lambda: random.normal(KEY, 3), TypeError, "shape is 3. Give a sequence of integers."),
         (lambda: random.normal(KEY, (-1,)), ValueError, "the shape (-1,) has a negative size"),

@@ -16,7 +16,7 @@ from calque_core import ShapeError, lax, typeof
 from calque_core.extend import is_array_like, short_repr, where
 from calque_core.extend.numpy_functions import as_dtype, canonical_axes
 from calque_numpy import random
-from calque_numpy.random.arguments import check_shape, float_argument
+from calque_numpy.random.arguments import check_shape, float_or_bfloat16
 
 Value = Any
 DType = Any
@@ -62,7 +62,7 @@ def _initializer(name: str, default: DType, draw: Callable[[Value, tuple[int, ..
     """Return `draw` with its shape and its dtype checked, and with a default dtype."""
 
     def initializer(key: Value, shape: Sequence[int], dtype: DType = None) -> Value:
-        return draw(key, check_shape(name, shape), float_argument(name, default if dtype is None else dtype))
+        return draw(key, check_shape(name, shape), float_or_bfloat16(name, default if dtype is None else dtype))
 
     initializer.__code__ = initializer.__code__.replace(co_name=name)  # messages name the code that the user calls
     return initializer
@@ -75,7 +75,11 @@ def _scaling(name: str, option: str, factor: Value) -> Callable[[Value], Value]:
     """
     if not is_array_like(factor):
         raise TypeError(f"{name}{where()}: {option} is {short_repr(factor)}. Give a number.")
-    return lambda x: lax.mul(x, as_dtype(factor, typeof(x).dtype))
+    return lambda x: _times(x, factor)
+
+
+def _times(x: Value, factor: Value) -> Value:
+    return lax.mul(x, as_dtype(factor, typeof(x).dtype))
 
 
 def uniform(scale: float = 1e-2, dtype: DType = None) -> Initializer:
@@ -153,10 +157,10 @@ def variance_scaling(
         n = _fan(mode, shape, in_axis, out_axis, batch_axis)
         deviation = sqrt(scale / n) if n else 0.0
         if distribution == "normal":
-            return random.normal(key, shape, dtype) * deviation
+            return _times(random.normal(key, shape, dtype), deviation)
         if distribution == "uniform":
-            return random.uniform(key, shape, dtype, -1.0, 1.0) * (sqrt(3.0) * deviation)
-        return random.truncated_normal(key, -2.0, 2.0, shape, dtype) * (deviation / _CUT_DEVIATION)
+            return _times(random.uniform(key, shape, dtype, -1.0, 1.0), sqrt(3.0) * deviation)
+        return _times(random.truncated_normal(key, -2.0, 2.0, shape, dtype), deviation / _CUT_DEVIATION)
 
     return _initializer("variance_scaling", dtype, draw)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, lax, typeof
-from calque_core.extend import kind_of, scalar_dtype, where
+from calque_core.extend import dtype_name, kind_of, scalar_dtype, where
 from calque_core.extend.numpy_functions import broadcast_to, dtype_argument, integers
 from calque_core.lax import broadcast_shapes
 from calque_numpy.key_arrays import KeyArray
@@ -67,8 +67,28 @@ def float_argument(name: str, dtype: DType) -> np.dtype[Any]:
     """
     float_dtype = scalar_dtype(float) if dtype is None else dtype_argument(dtype)
     if float_dtype not in FLOATS:
-        raise TypeError(f"{name}{where()}: dtype is {float_dtype}. Use float16, float32 or float64.")
+        raise _refusal(name, float_dtype, "float16, float32 or float64")
     return float_dtype
+
+
+def float_or_bfloat16(name: str, dtype: DType) -> np.dtype[Any]:
+    """Return the argument `dtype` of the function `name` as a dtype, as `float_argument`, or bfloat16.
+
+    Raises: TypeError unless it is float16, bfloat16, float32 or float64.
+    """
+    float_dtype = scalar_dtype(float) if dtype is None else dtype_argument(dtype)
+    if float_dtype not in FLOATS and not is_bfloat16(float_dtype):
+        raise _refusal(name, float_dtype, "bfloat16, float16, float32 or float64")
+    return float_dtype
+
+
+def _refusal(name: str, dtype: np.dtype[Any], choices: str) -> TypeError:
+    return TypeError(f"{name}{where()}: dtype is {dtype}. Use {choices}.")
+
+
+def is_bfloat16(dtype: np.dtype[Any]) -> bool:
+    """Tell whether a dtype is bfloat16, without the package that defines it."""
+    return kind_of(dtype) == "f" and dtype_name(dtype) == "bfloat16"
 
 
 def integer_argument(name: str, dtype: DType) -> np.dtype[Any]:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import lax, typeof
+from calque_core import finfo, lax, typeof
 from calque_core.extend import kind_of, where
 from calque_core.extend.numpy_functions import dtype_argument
-from calque_numpy.random.arguments import FLOATS, check_key, check_shape, float_argument, parameters
+from calque_numpy.random.arguments import FLOATS, check_key, check_shape, float_or_bfloat16, is_bfloat16, parameters
 from calque_numpy.random.random_bits import random_bits
 from calque_numpy.random.threefry import Shape
 
@@ -38,7 +38,7 @@ def uniform(
     >>> uniform(np.array([0, 42], np.uint32), (2,), np.float32)
     array([0.48870957, 0.6797972 ], dtype=float32)
     """
-    words, dtype = check_key("uniform", key), float_argument("uniform", dtype)
+    words, dtype = check_key("uniform", key), float_or_bfloat16("uniform", dtype)
     sizes, (low, high) = parameters("uniform", shape, dtype, minval=minval, maxval=maxval)
     return between(low, high, unit_uniform(words, sizes, dtype))
 
@@ -50,14 +50,19 @@ def between(low: Value, high: Value, floats: Value) -> Value:
 
 def unit_uniform(key: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
     """Return floats distributed uniformly over [0, 1); the arguments are checked already."""
-    return unit_floats(random_bits(key, shape, np.dtype(f"uint{8 * dtype.itemsize}")), dtype)
+    return unit_floats(random_bits(key, shape, dtype_of_bits(dtype)), dtype)
+
+
+def dtype_of_bits(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of the random bits of one float: of its width, or of 8 bits if the fraction has fewer."""
+    return np.dtype(f"uint{8 * (1 if finfo(dtype).nmant < 8 else dtype.itemsize)}")
 
 
 def unit_floats(bits: Value, dtype: np.dtype[Any]) -> Value:
-    """Return random bits of the width of `dtype` as floats in [0, 1)."""
+    """Return random bits of the dtype `dtype_of_bits(dtype)` as floats in [0, 1)."""
     unsigned, one = np.dtype(f"uint{8 * dtype.itemsize}"), dtype.type(1)
-    n_other_bits = 8 * dtype.itemsize - np.finfo(dtype).nmant
-    fraction = lax.shift_right_logical(bits, unsigned.type(n_other_bits))
+    n_other_bits = 8 * typeof(bits).dtype.itemsize - finfo(dtype).nmant
+    fraction = lax.shift_right_logical(lax.convert_element_type(bits, unsigned), unsigned.type(n_other_bits))
     return lax.sub(lax.bitcast_convert_type(lax.bitwise_or(fraction, one.view(unsigned)), dtype), one)
 
 
@@ -75,7 +80,7 @@ def bernoulli(key: Value, p: Value = 0.5, shape: Sequence[int] | None = None, mo
     array([False,  True, False])
     """
     words, dtype = check_key("bernoulli", key), typeof(p).dtype
-    if dtype not in FLOATS:
+    if dtype not in FLOATS and not is_bfloat16(dtype):
         raise TypeError(f"bernoulli{where()}: p has type {typeof(p)}. Give a probability as a float.")
     sizes, (p,) = parameters("bernoulli", shape, dtype, p=p)
     if mode == "low":
@@ -83,7 +88,7 @@ def bernoulli(key: Value, p: Value = 0.5, shape: Sequence[int] | None = None, mo
     if mode != "high":
         raise ValueError(f"bernoulli{where()}: mode is {mode!r}. Use 'low' or 'high'.")
     high, low = lax.unstack(unit_uniform(words, (2, *sizes), dtype))
-    return lax.lt(lax.mul(low, dtype.type(2.0 ** -np.finfo(dtype).nmant)), lax.sub(p, high))
+    return lax.lt(lax.mul(low, dtype.type(2.0 ** -finfo(dtype).nmant)), lax.sub(p, high))
 
 
 def rademacher(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:

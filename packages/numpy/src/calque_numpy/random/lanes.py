@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax, typeof
-from calque_numpy.random.floats import unit_floats
+from calque_numpy.random.floats import dtype_of_bits, unit_floats
 from calque_numpy.random.gaussian import normal_bounds, normal_of
 from calque_numpy.random.random_bits import words_to_bits
 from calque_numpy.random.threefry import threefry2x32
@@ -36,7 +36,7 @@ def uniform_lanes(keys: Value, dtype: np.dtype[Any]) -> Value:
     """Return a number in [0, 1) for each key.  Shapes: keys [2, n] -> [n]."""
     n = typeof(keys).shape[1]
     words = threefry2x32(keys, _ZERO, lax.full((n,), 0, np.uint32))
-    return unit_floats(words_to_bits(words, np.dtype(f"uint{8 * dtype.itemsize}")), dtype)
+    return unit_floats(words_to_bits(words, dtype_of_bits(dtype)), dtype)
 
 
 def normal_lanes(keys: Value, dtype: np.dtype[Any]) -> Value:
