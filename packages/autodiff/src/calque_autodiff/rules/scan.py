@@ -17,7 +17,7 @@ from calque_autodiff.partial_eval import partial_eval_jaxpr
 from calque_autodiff.rules.loops import FirstLoop, first_loop, second_loop
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
-from calque_core import Jaxpr, add_tangents, eval_jaxpr, instantiate_zeros, stage
+from calque_core import Jaxpr, add_tangents, instantiate_zeros, stage
 from calque_core.extend import (
     Loop,
     Mask,
@@ -212,18 +212,21 @@ def transpose_loop(loop: Loop, linear: Mask, ct_mask: Mask) -> TransposedScan:
 def summing(transposed: Jaxpr, num_consts: int, num_xs: int, num_sums: int, num_carry: int) -> Loop:
     """Return the loop over a transposed body, which takes constants, inputs, and cotangents of the carry and results.
 
-    A carry of its own sums up the first `num_sums` results of the body.
+    A carry of its own sums up the first `num_sums` results of the body: equations are added to the program.
     """
-
-    def body(*args: Value) -> list[Value]:
-        consts, sums, carry, xs = in_groups(args, num_consts, num_sums, num_carry)
-        outs = eval_jaxpr(transposed, transposed.consts, *consts, *xs[:num_xs], *carry, *xs[num_xs:])
-        return [*map(add_tangents, sums, outs), *outs[num_sums:]]
-
-    consts, xs, carry, ct_ys = in_groups(transposed.in_avals, num_consts, num_xs, num_carry)
-    sums = transposed.out_avals[:num_sums]
-    jaxpr = stage(body, [*consts, *sums, *carry, *xs, *ct_ys], verb="transpose")
-    return Loop(jaxpr, num_consts, num_sums + num_carry)
+    consts, xs, carry, ct_ys = in_groups(transposed.invars, num_consts, num_xs, num_carry)
+    shares, others = transposed.outvars[:num_sums], transposed.outvars[num_sums:]
+    avals = [x.aval for x in shares]
+    additions = stage(lambda *args: [*map(add_tangents, *in_groups(args, num_sums))], avals * 2, verb="transpose")
+    sums, addends = in_groups(additions.invars, num_sums)
+    by_addend = dict(zip(addends, shares))
+    eqns = [eqn.replace(invars=[by_addend.get(x, x) for x in eqn.invars]) for eqn in additions.eqns]
+    body = transposed.replace(
+        invars=[*consts, *sums, *carry, *xs, *ct_ys],
+        eqns=[*transposed.eqns, *eqns],
+        outvars=[*additions.outvars, *others],
+    )
+    return Loop(body, num_consts, num_sums + num_carry)
 
 
 def in_groups(items: Sequence[Any], *counts: int) -> list[list[Any]]:

@@ -9,6 +9,7 @@ Read next: `inline.py` and `rewrite.py` for the other passes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def _check_mask(name: str, mask: Sequence[bool], noun: str, atoms: Sequence[Atom
 def _dce(jaxpr: Jaxpr, used_outputs: tuple[bool, ...], required: tuple[bool, ...]) -> tuple[Jaxpr | None, list[bool]]:
     """Return the smaller jaxpr and the used inputs; None for the jaxpr itself, since its memo must not refer to it."""
     outvars = marked(jaxpr.outvars, used_outputs)
-    live = {v for v in outvars if type(v) is Var}
+    live = set(outvars)  # literals do no harm
     eqns: list[JaxprEqn] = []
     for eqn in reversed(jaxpr.eqns):
         out = eqn.outvars[0] if len(eqn.outvars) == 1 else None
@@ -66,12 +67,10 @@ def _dce(jaxpr: Jaxpr, used_outputs: tuple[bool, ...], required: tuple[bool, ...
         smaller_eqn = eqn if is_whole else _dce_eqn(eqn, [v in live for v in eqn.outvars])
         if smaller_eqn is not None:
             eqns.append(smaller_eqn)
-            for v in smaller_eqn.invars:
-                if type(v) is Var:
-                    live.add(v)
+            live.update(smaller_eqn.invars)
     used_inputs = [v in live or is_required for v, is_required in zip(jaxpr.invars, required)]
     used_consts = [v in live for v in jaxpr.constvars]
-    same_eqns = len(eqns) == len(jaxpr.eqns) and all(a is b for a, b in zip(reversed(eqns), jaxpr.eqns))
+    same_eqns = len(eqns) == len(jaxpr.eqns) and all(map(is_, reversed(eqns), jaxpr.eqns))
     if same_eqns and all(used_outputs) and all(used_inputs) and all(used_consts):
         return None, used_inputs
     smaller = jaxpr.replace(
