@@ -23,7 +23,7 @@ from calque_autodiff import (
     linearize,
     vjp,
 )
-from calque_batching import vmap
+from calque_batching import custom_vmap, vmap
 from calque_core import UnexpectedTracerError, float0, is_tracer, lax
 from calque_xla_backend import jit
 
@@ -472,3 +472,35 @@ def test_a_derivative_that_is_evaluated_is_the_one_that_is_compiled():
         _, pull = vjp(fun, x, y)
         x[:] = 0.0
         np.testing.assert_allclose(pull(tuple(cts)), compiled, rtol=1e-14)
+
+
+# Functions with a rule for batches that hold programs
+
+
+def mapped_by_rule(fun):
+    """Return `fun` with the rule that maps it."""
+    f = custom_vmap(fun)
+    f.def_vmap(lambda size, is_mapped, x: (vmap(fun)(x), True))
+    return f
+
+
+def inner(x):
+    return lax.sin(lax.sin(x))
+
+
+HELD = {
+    "jit": jit(inner),
+    "cond": lambda x: lax.cond(x > 0, inner, lax.cos, x),
+    "scan": lambda x: lax.scan(lambda c, _: (lax.sin(c), None), x, None, length=2)[0],
+    "custom_vmap": mapped_by_rule(inner),
+    "custom_vmap of custom_vmap": mapped_by_rule(lambda x: lax.sin(mapped_by_rule(lax.sin)(x))),
+}
+
+
+@pytest.mark.parametrize("held", HELD.values(), ids=HELD)
+def test_a_function_with_a_rule_for_batches_that_holds_a_program_has_a_traced_gradient(held):
+    f, plain = mapped_by_rule(lambda x: lax.sin(held(x))), lambda x: lax.sin(inner(x))
+    for derivative in (grad, lambda f: grad(grad(f)), lambda f: lambda x: jvp(grad(f), (x,), (1.0,))[1]):
+        expected = derivative(plain)(0.5)
+        assert float(jit(derivative(f))(0.5)) == pytest.approx(float(expected), rel=1e-14)
+        np.testing.assert_allclose(vmap(derivative(f))(np.array([0.5, 0.5])), expected, rtol=1e-14)

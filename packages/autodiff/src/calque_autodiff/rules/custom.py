@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from calque_autodiff.jaxprs import jvp_jaxpr, jvp_of_call
+from calque_autodiff.jaxprs import jvp_jaxpr, jvp_of_call, linearize_jaxpr
+from calque_autodiff.partial_eval import at_places
 from calque_autodiff.rules.batches import JvpBatch, TransposeBatch
-from calque_autodiff.rules.linear_call import tangent_jaxpr
 from calque_autodiff.traces.tangent_trace import TangentTrace, captured_by_rules, record, record_whole
 from calque_autodiff.transpose import backward_pass, transpose_jaxpr, transpose_of_call
 from calque_core import (
@@ -26,9 +26,11 @@ from calque_core import (
     UndefinedPrimal,
     Zero,
     current_trace,
+    dce_jaxpr,
     eval_jaxpr,
     evaluation,
     instantiate_zeros,
+    stage,
     typeof,
 )
 from calque_core.extend import (
@@ -43,6 +45,7 @@ from calque_core.extend import (
     marked,
     merged,
     no_jvp_rule,
+    settings_key,
     split_results,
     unmarked,
     with_integer_zeros,
@@ -192,9 +195,29 @@ def custom_vmap_partial_eval(known_mask: Mask, *operands: Value, jaxpr: Jaxpr, r
     if not isinstance(both, JvpBatch) or not all(known_mask[: len(both.nonzeros)]):
         return record(custom_vmap_call_p, operands, {"jaxpr": jaxpr, "rules": rules})
     outs = both.function(operands[: len(both.nonzeros)])
-    tangents, _ = tangent_jaxpr(both.jaxpr, both.nonzeros)
+    tangents = _tangent_program(both.jaxpr, both.nonzeros, both.out_mask)
     linear = rules.derived("tangents", both.tangents)
     return [*outs, *record(custom_vmap_call_p, operands, {"jaxpr": tangents, "rules": linear})]
+
+
+def _tangent_program(jaxpr: Jaxpr, nonzeros: Sequence[bool], out_mask: Sequence[bool]) -> Jaxpr:
+    """Return the program of primals and tangents that returns the tangents in `out_mask`.
+
+    Each of its equations has known operands alone or is linear, also those that hold programs: so it has a transpose.
+    """
+    known, linear, places = linearize_jaxpr(jaxpr, nonzeros)
+
+    def tangents(*operands: Value) -> list[Value]:
+        primals, dots = operands[: len(nonzeros)], operands[len(nonzeros) :]
+        residuals = at_places(places, primals, eval_jaxpr(known, known.consts, *primals))
+        return [*map(instantiate_zeros, marked(eval_jaxpr(linear, linear.consts, *residuals, *dots), out_mask))]
+
+    def make() -> Jaxpr:
+        dot_avals = [aval.to_tangent_aval() for aval in marked(jaxpr.in_avals, nonzeros)]
+        program = stage(tangents, [*jaxpr.in_avals, *dot_avals], verb="linearize")
+        return dce_jaxpr(program, [True] * len(program.outvars), instantiate=True)[0]
+
+    return jaxpr.memo(("tangents", tuple(nonzeros), *settings_key()), make)  # type: ignore[no-any-return]
 
 
 @custom_vmap_call_p.def_rule("transpose")
