@@ -164,3 +164,8 @@ def test_known_positions_that_differ_are_marked():
     assert promise([0, 1])
     assert promise(([0, 0], [1, 2]))
     assert not promise([0, -2])
+
+
+def test_a_print_says_what_to_do_next():
+    assert repr(at(X)) == "<at of float64[2,3,4]: choose elements by x.at[index]>"
+    assert repr(at(X)[0]) == ("<elements of float64[2,3,4]: read or update them by a method, as x.at[index].set(y)>")

@@ -157,3 +157,8 @@ def test_the_names_of_each_axis():
 def test_a_spec_that_does_not_fit_is_refused_with_the_numbers(shape, spec, error, message):
     with pytest.raises(error, match=message):
         check_spec("f", shape, MESH, spec)
+
+
+def test_a_deep_copy_of_a_mesh_is_the_mesh():
+    mesh = Mesh(np.array([object(), object()]), "x")
+    assert copy.deepcopy({"mesh": mesh})["mesh"] is mesh

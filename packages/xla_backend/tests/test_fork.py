@@ -74,3 +74,9 @@ print(double(x), jit(lambda x: x + 5.0)(x))
 def test_a_process_forked_before_xla_has_started_may_start_it():
     run_double = "in_child(lambda: print(double(3.0)))\n"
     assert run(run_double + "double.lower(1.0)\n" + run_double) == "6.0\n6.0\n"
+
+
+def test_a_forked_process_closes_the_sockets_of_its_parent():
+    program = "warnings.simplefilter('error', ResourceWarning)" + STARTED + "in_child(lambda: None)"
+    process = subprocess.run([sys.executable, "-c", PROGRAM + program], capture_output=True, text=True, timeout=60.0)
+    assert (process.returncode, process.stderr) == (0, "")

@@ -1,9 +1,15 @@
 """Arrays over several devices: the claims of `shardings.py`, in a process with eight devices."""
 
+import copy
+import pickle
 from pathlib import Path
 
+import numpy as np
 import pytest
 from claims import claims_of, outcomes_of
+
+from calque_core import Mesh, PartitionSpec
+from calque_xla_backend import NamedSharding, SingleDeviceSharding, devices
 
 SCRIPT = Path(__file__).with_name("shardings.py")
 
@@ -16,3 +22,13 @@ def outcomes():
 @pytest.mark.parametrize("claim", claims_of(SCRIPT))
 def test_on_eight_devices(claim, outcomes):
     assert outcomes[claim] == "ok", outcomes[claim]
+
+
+def test_a_copy_of_a_sharding_is_the_sharding_and_pickle_names_a_way_out():
+    device = devices()[0]
+    for sharding in (SingleDeviceSharding(device), NamedSharding(Mesh(np.array([device]), "x"), PartitionSpec("x"))):
+        assert copy.deepcopy([sharding])[0] is sharding
+        with pytest.raises(
+            TypeError, match=r"^a sharding cannot be pickled: it holds .* of this process\. .*[mM]ake it"
+        ):
+            pickle.dumps(sharding)

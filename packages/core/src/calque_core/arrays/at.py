@@ -54,6 +54,9 @@ class At:
     def __getitem__(self, index: Any) -> ElementsAt:
         return ElementsAt(self.array, index)
 
+    def __repr__(self) -> str:
+        return f"<at of {typeof(self.array)}: choose elements by x.at[index]>"
+
 
 @array_property
 def at(x: Value) -> At:
@@ -89,6 +92,9 @@ class ElementsAt:
 
     def __init__(self, array: Value, index: Any) -> None:
         self.array, self.index = array, index
+
+    def __repr__(self) -> str:
+        return f"<elements of {typeof(self.array)}: read or update them by a method, as x.at[index].set(y)>"
 
     def get(self, *, fill_value: Any = None, **options: Unpack[Options]) -> Value:
         """Return the elements."""

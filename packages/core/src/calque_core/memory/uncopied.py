@@ -14,7 +14,7 @@ from typing import Self
 class Uncopied:
     """An object that copies share and pickle refuses; abstract.
 
-    A class of its own gives `_in_words`, the object in an error, and `_instead`, the way out.
+    A class of its own gives `_in_words`, the object in an error, `_holds`, its contents, and `_instead`, the way out.
 
     >>> import copy
     >>> from calque_core.extend import Uncopied
@@ -27,6 +27,7 @@ class Uncopied:
 
     __slots__ = ()
     _in_words = ""
+    _holds = "functions"
     _instead = ""
 
     def __copy__(self) -> Self:
@@ -36,4 +37,4 @@ class Uncopied:
         return self
 
     def __reduce__(self) -> str:
-        raise TypeError(f"{self._in_words} cannot be pickled: it holds functions. {self._instead}")
+        raise TypeError(f"{self._in_words} cannot be pickled: it holds {self._holds}. {self._instead}")

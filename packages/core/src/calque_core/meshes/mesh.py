@@ -148,6 +148,9 @@ class Mesh:
     def __repr__(self) -> str:
         return f"Mesh({axes_text(self)})"
 
+    def __deepcopy__(self, memo: dict[int, object]) -> Mesh:
+        return self  # devices are known by their identity
+
     def __reduce__(self) -> Any:
         return Mesh, (self.devices, self.axis_names)
 

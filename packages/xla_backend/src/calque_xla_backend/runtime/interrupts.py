@@ -51,6 +51,8 @@ def forget_interrupts() -> None:
     previous_fd = signal.set_wakeup_fd(-1)
     if previous_fd not in (-1, _sockets[1].fileno()):
         signal.set_wakeup_fd(previous_fd)
+    for one in _sockets:
+        one.close()
     _sockets.clear()
 
 

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from calque_core import Mesh, PartitionSpec
-from calque_core.extend import Shape, axis_names_of, check_spec, describe_value, is_replicated, where
+from calque_core.extend import Shape, Uncopied, axis_names_of, check_spec, describe_value, is_replicated, where
 from calque_core.extend import shard_shape as shape_of_shard
 from calque_core.extend import shard_slices as slices_of_shards
 from calque_xla_backend.runtime.clients import Device
@@ -22,7 +22,7 @@ Index = tuple[slice, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class SingleDeviceSharding:
+class SingleDeviceSharding(Uncopied):
     """All elements are on one device.  Two shardings are equal if their devices are.
 
     >>> from calque_xla_backend import SingleDeviceSharding, device_put, devices
@@ -33,6 +33,9 @@ class SingleDeviceSharding:
     """
 
     device: Device
+
+    _in_words, _holds = "a sharding", "a device of this process"
+    _instead = "Make it again after loading, from the device's number."
 
     @property
     def device_set(self) -> set[Device]:
@@ -68,7 +71,7 @@ class SingleDeviceSharding:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class NamedSharding:
+class NamedSharding(Uncopied):
     """The elements are divided over the devices of a mesh as a spec says.  It compares by its mesh and spec.
 
     Raises: TypeError if `mesh` is no `Mesh` or `spec` no `PartitionSpec`; ValueError for a name that is no axis of the
@@ -86,6 +89,9 @@ class NamedSharding:
 
     mesh: Mesh
     spec: PartitionSpec
+
+    _in_words, _holds = "a sharding", "devices of this process"
+    _instead = "Pickle its spec, and make it again after loading, with a mesh."
 
     def __init__(self, mesh: Mesh, spec: PartitionSpec) -> None:  # a generated one would stand in messages
         if type(mesh) is not Mesh:
