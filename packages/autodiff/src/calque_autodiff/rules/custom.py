@@ -203,7 +203,7 @@ def custom_vmap_partial_eval(known_mask: Mask, *operands: Value, jaxpr: Jaxpr, r
 def _tangent_program(jaxpr: Jaxpr, nonzeros: Sequence[bool], out_mask: Sequence[bool]) -> Jaxpr:
     """Return the program of primals and tangents that returns the tangents in `out_mask`.
 
-    Each of its equations has known operands alone or is linear, also those that hold programs: so it has a transpose.
+    Each of its equations has known operands alone or is linear, calls and loops too: so it has a transpose.
     """
     known, linear, places = linearize_jaxpr(jaxpr, nonzeros)
 
