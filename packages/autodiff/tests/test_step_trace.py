@@ -7,7 +7,7 @@ from calque_autodiff import defjvp, deftranspose, grad, jvp, vjp
 from calque_autodiff.operations import function_operations, program_operations
 from calque_autodiff.traces.step_trace import StepTrace
 from calque_autodiff.traces.steps import LinearizedOperation, Step
-from calque_core import Primitive, Trace, Tracer, config, current_trace, hand_down, lax, tracing, typeof
+from calque_core import Primitive, Trace, Tracer, config, current_trace, hand_down, implements, lax, tracing, typeof
 from calque_core.extend import advance_rule_epoch, resolve
 from calque_pytree import tree_flatten
 
@@ -81,6 +81,37 @@ def test_a_constant_array_is_read_at_each_call():
     for k in range(5):
         weights[:] = k
         np.testing.assert_array_equal(grad(f)(X), np.full((2, 3), float(k)))
+
+
+def test_an_array_that_the_function_writes_to_keeps_its_values_for_the_derivative():
+    def f(x):
+        buffer = np.full((2, 3), 2.0)
+        y = np.maximum(x * buffer, buffer)
+        buffer[:] = 100.0
+        return np.sum(y)
+
+    for _ in range(5):
+        np.testing.assert_array_equal(grad(f)(X), np.where(X > 1.0, 2.0, 0.0))
+
+
+def test_arrays_are_operands_of_functions_that_types_decide():
+    f = lambda x, c: np.sum(np.where(c > 0, np.maximum(x, c), 3.0 * x) * c)
+    constants = [np.linspace(-1.0, 1.0 + k, 6).reshape(2, 3) for k in range(12)]
+    for c in constants[:3]:
+        grad(f)(X, c)
+    before = len(function_operations.known)
+    for c in constants:
+        np.testing.assert_allclose(grad(f)(X, c), np.where(c > 0, (c <= X) * c, 3.0 * c), rtol=1e-14)
+    assert len(function_operations.known) == before
+    assert len(steps_of(lambda x: f(x, constants[0]), X)) == 5  # maximum, 3 * x, where, * c, sum
+
+
+def test_a_users_function_in_the_place_of_a_ufunc_may_look_at_elements():
+    ufunc = np.frompyfunc(lambda x, c: x * c, 2, 1)
+    implements(ufunc)(lambda x, c: 2.0 * x if c[0] > 0 else 3.0 * x)
+    f = lambda x, c: np.sum(ufunc(x, c))
+    for sign, slope in [(1.0, 2.0), (-1.0, 3.0)] * 4:
+        np.testing.assert_array_equal(grad(f)(X, sign * np.ones(3)), np.full((2, 3), slope))
 
 
 def test_a_write_to_a_view_is_refused_as_at_the_first_call():

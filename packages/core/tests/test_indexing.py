@@ -147,6 +147,13 @@ def test_traced_integers_take_what_known_ones_take(index):
     np.testing.assert_array_equal(traced(lambda x, i: x[0, ..., i], X, index), X[0, ..., index])
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint16", "int64", "uint64"])
+def test_known_positions_of_every_dtype_reach_the_end_of_a_long_axis(dtype):
+    x, index = np.arange(300.0), np.array([0, 127, 100 if dtype[0] == "u" else -100], dtype)
+    np.testing.assert_array_equal(traced(lambda x: x[index], x), x[index])
+    np.testing.assert_array_equal(traced(lambda x: x.at[index].set(7.0)[index], x), np.full(3, 7.0))
+
+
 def test_a_list_may_hold_traced_integers():
     np.testing.assert_array_equal(traced(lambda x, i: x[1, [i, 0]], X, 2), X[1, [2, 0]])
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from calque_autodiff.jaxprs import linearization
 from calque_autodiff.recorded import recorded_jvp
-from calque_autodiff.traces.steps import Known, LinearizedOperation, Pull, Push
+from calque_autodiff.traces.steps import FLOATS, Known, LinearizedOperation, Pull, Push
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import (
     Jaxpr,
@@ -191,15 +191,15 @@ def _stepped(
     function: Callable[..., Any],
     args: Sequence[Value],
     options: Mapping[str, Any],
-    floats: Collection[type],
+    kinds: Collection[type],
 ) -> SteppedFunction | None:
-    """Return a function as one operation of its tracers and of numbers of the classes `floats`, or None.
+    """Return a function as one operation of its tracers and of values of the classes `kinds`, or None.
 
     Tracers of the trace `owner` have tangents.
     """
     trace, mask, arguments = JaxprTrace(evaluation), [], []
     for x in args:
-        is_operand = isinstance(x, Tracer) or type(x) in floats
+        is_operand = isinstance(x, Tracer) or type(x) in kinds
         arguments.append(JitTracer(trace, typeof(x), Var(typeof(x)), None) if is_operand else x)
         mask += [owner.owns(x)] * is_operand
     known = function_program(trace, function, arguments, options)
@@ -220,16 +220,17 @@ def _function_of_types(
     function: Callable[..., Any],
     args: Sequence[Value],
     options: Mapping[str, Any],
-    floats: Collection[type],
+    kinds: frozenset[type],
 ) -> SteppedFunction | None:
-    """Return a function as one operation of its tracers, and of `floats` if it does not look at these; or None.
+    """Return a function as one operation of its tracers and values of the classes `kinds`; or None.
 
-    None says that it has to run at each call.
+    There is no operation if it looks at floats.  None says that it has to run at each call.
     """
-    of_these_values = _stepped(owner, function, args, options, ())
+    floats = kinds & FLOATS
+    of_these_values = _stepped(owner, function, args, options, kinds - floats)
     if of_these_values is None or not any(type(x) in floats for x in args):
         return of_these_values
-    of_all_values = _stepped(owner, function, args, options, floats)
+    of_all_values = _stepped(owner, function, args, options, kinds)
     if of_all_values is None or _operations_of(of_all_values) != _operations_of(of_these_values):
         return of_these_values._replace(operation=None)
     return of_all_values

@@ -24,6 +24,7 @@ from calque_core.extend import (
     import_at_rest,
     late_function,
     mark_wrapper,
+    types_decide,
 )
 from calque_core.extend.numpy_functions import with_arrays
 
@@ -72,6 +73,8 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
     It costs 0.2 to 0.4 us beside NumPy's function, where our functions cost 1 to 40.
     """
     is_by_types = name in _BY_TYPES
+    if is_by_types:
+        types_decide(function)
 
     @mark_wrapper
     @wraps(function)

@@ -32,6 +32,7 @@ from calque_core.extend import (
     add_options,
     all_take_plans,
     current_position,
+    decided_by_types,
     exact_params,
     here,
     mark_wrapper,
@@ -50,6 +51,7 @@ class PlannedTracer(ArrayOperations, JVPTracer):
 
 Operands = tuple[list[Value], list[Value]]  # the primals of operands, the tangents of these that have one
 _OPERANDS = frozenset((np.ndarray, *SCALAR_TYPES))  # the classes of a primitive's operands without a tangent
+_ARRAYS_AND_FLOATS = FLOATS | {np.ndarray}
 
 
 _MOST_DERIVATIVES = 3  # one inside the other: the code of more is large, and pays after dozens of calls only
@@ -66,9 +68,9 @@ def may_plan(parent: Trace | None) -> bool:
     return derivatives <= _MOST_DERIVATIVES
 
 
-def operands_among(args: Sequence[Value], floats: Collection[type]) -> list[Value]:
-    """Return the operands of a function among its arguments: tracers, and numbers of the classes `floats`."""
-    return [x for x in args if isinstance(x, Tracer) or type(x) in floats]
+def operands_among(args: Sequence[Value], kinds: Collection[type]) -> list[Value]:
+    """Return the operands of a function among its arguments: tracers, and values of the classes `kinds`."""
+    return [x for x in args if isinstance(x, Tracer) or type(x) in kinds]
 
 
 def _no_option(key: list[Any], x: Value) -> bool:
@@ -109,27 +111,27 @@ class PlannedTrace(JVPTrace):
     ) -> Value:
         """Run a known function by its code, or call it.
 
-        Its operands are the arguments with a tangent, and floats unless the function looks at their values.  All other
-        arguments are options: a function may look at the elements of an array without a tangent.
+        Its operands are the arguments with a tangent, and floats unless the function looks at their values; arrays
+        without a tangent, too, if the function promises to look at no element.  All other arguments are options.
         """
         if type(function) is JaxprFunction:
             return self.process_program(function, args)
         key: list[Any] = [function]
-        operands = self.operands(key, args, FLOATS, add_option)
+        kinds = _ARRAYS_AND_FLOATS if function in decided_by_types else FLOATS
+        operands = self.operands(key, args, kinds, add_option)
         if operands is None or (options and not add_options(key, options)) or not may_expand():
             return function(*args, **options)
         primals, tangents = operands
-        floats: Collection[type] = FLOATS
-        known = function_operations.find(key, self, function, args, options, floats)
+        known = function_operations.find(key, self, function, args, options, kinds)
         if known is not None and known.operation is None:  # the function looks at floats: their texts join the key
             key += [repr(x) for x in args if type(x) in FLOATS]
-            primals = [p for p, x in zip(primals, operands_among(args, FLOATS)) if isinstance(x, Tracer)]
-            floats = ()
-            known = function_operations.find(key, self, function, args, options, floats)
+            primals = [p for p, x in zip(primals, operands_among(args, kinds)) if type(x) not in FLOATS]
+            kinds -= FLOATS
+            known = function_operations.find(key, self, function, args, options, kinds)
         outs = None if known is None or known.operation is None else self.run_known(known.operation, primals, tangents)
         if known is None or outs is None:
             return function(*args, **options)
-        return outs[0] if known.function.is_new_array else known.function.results(outs, operands_among(args, floats))
+        return outs[0] if known.function.is_new_array else known.function.results(outs, operands_among(args, kinds))
 
     def process_program(self, function: JaxprFunction, args: Sequence[Value]) -> list[Value]:
         """Run a known program by its code, or interpret it: all its arguments are operands."""

@@ -302,6 +302,6 @@ def _is_unique(aval: ShapedArray, form: Form, taken: list[tuple[int, Part]], opt
         return options.get("unique_indices", False)
     flat = np.zeros(form.shape, np.int64)
     for axis, part in taken:
-        positions, size = np.asarray(part), aval.shape[axis]
+        positions, size = np.asarray(part).astype(np.int64), aval.shape[axis]
         flat = flat * size + np.where(positions < 0, positions + size, positions)
     return np.unique(flat).size == flat.size

@@ -247,7 +247,11 @@ def rows_of_indices(columns: Sequence[tuple[Value, int, Shape]], shape: Shape) -
 
 def _from_start(positions: Value, size: int) -> Value:
     """Return known positions counted from the start, all those out of bounds as -1 or `size`."""
-    counted = np.minimum(np.maximum(np.where(positions < 0, positions + size, positions), -1), size)
+    if positions.dtype.kind == "u":
+        counted = np.minimum(positions.astype(np.uint64), np.uint64(size))
+    else:
+        positions = positions.astype(np.int64, copy=False)
+        counted = np.minimum(np.maximum(np.where(positions < 0, positions + size, positions), -1), size)
     return counted.astype(np.int32 if size <= np.iinfo(np.int32).max else np.int64)
 
 

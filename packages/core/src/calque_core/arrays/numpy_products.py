@@ -18,6 +18,7 @@ from calque_core.frames.source import where
 from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
 from calque_core.ops.dot import PrecisionLike
 from calque_core.ops.weakness import strong
+from calque_core.types.array_methods import types_decide
 from calque_core.types.avals import typeof
 
 Value = Any
@@ -86,6 +87,7 @@ def _matmul_batches(x1: Value, x2: Value, options: Options) -> Value:
 
 
 @implements(np.dot)
+@types_decide
 def dot(
     a: Value,
     b: Value,

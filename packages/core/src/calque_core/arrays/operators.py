@@ -59,7 +59,7 @@ from calque_core.ops.operands import numbers, promoted_pair, result_type
 from calque_core.ops.ordering import greater, greater_equal, less, less_equal
 from calque_core.ops.weakness import is_weak_bool, number, weak
 from calque_core.primitives.primitive import Primitive
-from calque_core.types.array_methods import array_method, array_operation
+from calque_core.types.array_methods import array_method, array_operator
 from calque_core.types.avals import _aval_functions as operand_types
 from calque_core.types.avals import is_array_like, typeof
 
@@ -122,94 +122,94 @@ def _quotient(x: Value, y: Value) -> Value:
 # Arithmetic
 
 
-@array_operation
+@array_operator
 def __add__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return add_p.bind(*numbers("add", self, other))
     return fallback(lax.add, self, other, other)
 
 
-@array_operation
+@array_operator
 def __radd__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return add_p.bind(*numbers("add", other, self))
     return fallback(lax.add, other, self, other)
 
 
-@array_operation
+@array_operator
 def __sub__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return sub_p.bind(*numbers("sub", self, other))
     return fallback(lax.sub, self, other, other)
 
 
-@array_operation
+@array_operator
 def __rsub__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return sub_p.bind(*numbers("sub", other, self))
     return fallback(lax.sub, other, self, other)
 
 
-@array_operation
+@array_operator
 def __mul__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return mul_p.bind(*numbers("mul", self, other))
     return fallback(lax.mul, self, other, other)
 
 
-@array_operation
+@array_operator
 def __rmul__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return mul_p.bind(*numbers("mul", other, self))
     return fallback(lax.mul, other, self, other)
 
 
-@array_operation
+@array_operator
 def __truediv__(self: Value, other: Value) -> Value:
     return _quotient(self, other) if type(other) in operand_types else fallback(true_divide, self, other, other)
 
 
-@array_operation
+@array_operator
 def __rtruediv__(self: Value, other: Value) -> Value:
     return _quotient(other, self) if type(other) in operand_types else fallback(true_divide, other, self, other)
 
 
-@array_operation
+@array_operator
 def __floordiv__(self: Value, other: Value) -> Value:
     return _floor_divide(self, other) if type(other) in operand_types else fallback(floor_divide, self, other, other)
 
 
-@array_operation
+@array_operator
 def __rfloordiv__(self: Value, other: Value) -> Value:
     return _floor_divide(other, self) if type(other) in operand_types else fallback(floor_divide, other, self, other)
 
 
-@array_operation
+@array_operator
 def __mod__(self: Value, other: Value) -> Value:
     return _remainder(self, other) if type(other) in operand_types else fallback(remainder, self, other, other)
 
 
-@array_operation
+@array_operator
 def __rmod__(self: Value, other: Value) -> Value:
     return _remainder(other, self) if type(other) in operand_types else fallback(remainder, other, self, other)
 
 
-@array_operation
+@array_operator
 def __divmod__(self: Value, other: Value) -> Value:
     return _divmod(self, other) if type(other) in operand_types else fallback(divmod, self, other, other)
 
 
-@array_operation
+@array_operator
 def __rdivmod__(self: Value, other: Value) -> Value:
     return _divmod(other, self) if type(other) in operand_types else fallback(divmod, other, self, other)
 
 
-@array_operation
+@array_operator
 def __pow__(self: Value, other: Value) -> Value:
     return _power(self, other) if type(other) in operand_types else fallback(_power, self, other, other)
 
 
-@array_operation
+@array_operator
 def __rpow__(self: Value, other: Value) -> Value:
     return _power(other, self) if type(other) in operand_types else fallback(_power, other, self, other)
 
@@ -242,18 +242,18 @@ def _weak_power(x: Value, y: Value) -> Value:
     return pow_p.bind(x, y)
 
 
-@array_operation
+@array_operator
 def __neg__(self: Value) -> Value:
     return neg_p.bind(number(self))
 
 
-@array_operation
+@array_operator
 def __pos__(self: Value) -> Value:
     x = number(self)
     return x if typeof(x).weak_type else positive(x)
 
 
-@array_operation
+@array_operator
 def __abs__(self: Value) -> Value:
     x = number(self)
     return x if typeof(x).kind in "bu" else abs_p.bind(x)
@@ -262,14 +262,14 @@ def __abs__(self: Value) -> Value:
 # Comparisons
 
 
-@array_operation
+@array_operator
 def __eq__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return eq_p.bind(*promoted_pair("eq", self, other))
     return fallback(lax.eq, self, other, other)
 
 
-@array_operation
+@array_operator
 def __ne__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return ne_p.bind(*promoted_pair("ne", self, other))
@@ -286,28 +286,28 @@ def _comparison(primitive: Primitive, function: Callable[[Value, Value], Value],
     return function(x, y)
 
 
-@array_operation
+@array_operator
 def __lt__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return _comparison(lt_p, less, *promoted_pair("lt", self, other))
     return fallback(less, self, other, other)
 
 
-@array_operation
+@array_operator
 def __le__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return _comparison(le_p, less_equal, *promoted_pair("le", self, other))
     return fallback(less_equal, self, other, other)
 
 
-@array_operation
+@array_operator
 def __gt__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return _comparison(gt_p, greater, *promoted_pair("gt", self, other))
     return fallback(greater, self, other, other)
 
 
-@array_operation
+@array_operator
 def __ge__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return _comparison(ge_p, greater_equal, *promoted_pair("ge", self, other))
@@ -325,69 +325,69 @@ def __hash__(self: Value) -> int:
 # Bits
 
 
-@array_operation
+@array_operator
 def __and__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return and_p.bind(*insist("and", BITS, *promoted_pair("and", self, other)))
     return fallback(lax.bitwise_and, self, other, other)
 
 
-@array_operation
+@array_operator
 def __rand__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return and_p.bind(*insist("and", BITS, *promoted_pair("and", other, self)))
     return fallback(lax.bitwise_and, other, self, other)
 
 
-@array_operation
+@array_operator
 def __or__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return or_p.bind(*insist("or", BITS, *promoted_pair("or", self, other)))
     return fallback(lax.bitwise_or, self, other, other)
 
 
-@array_operation
+@array_operator
 def __ror__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return or_p.bind(*insist("or", BITS, *promoted_pair("or", other, self)))
     return fallback(lax.bitwise_or, other, self, other)
 
 
-@array_operation
+@array_operator
 def __xor__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return xor_p.bind(*insist("xor", BITS, *promoted_pair("xor", self, other)))
     return fallback(lax.bitwise_xor, self, other, other)
 
 
-@array_operation
+@array_operator
 def __rxor__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return xor_p.bind(*insist("xor", BITS, *promoted_pair("xor", other, self)))
     return fallback(lax.bitwise_xor, other, self, other)
 
 
-@array_operation
+@array_operator
 def __lshift__(self: Value, other: Value) -> Value:
     return _left_shift(self, other) if type(other) in operand_types else fallback(left_shift, self, other, other)
 
 
-@array_operation
+@array_operator
 def __rlshift__(self: Value, other: Value) -> Value:
     return _left_shift(other, self) if type(other) in operand_types else fallback(left_shift, other, self, other)
 
 
-@array_operation
+@array_operator
 def __rshift__(self: Value, other: Value) -> Value:
     return _right_shift(self, other) if type(other) in operand_types else fallback(right_shift, self, other, other)
 
 
-@array_operation
+@array_operator
 def __rrshift__(self: Value, other: Value) -> Value:
     return _right_shift(other, self) if type(other) in operand_types else fallback(right_shift, other, self, other)
 
 
-@array_operation
+@array_operator
 def __invert__(self: Value) -> Value:
     if is_weak_bool(self):
         warnings.warn(

@@ -128,6 +128,7 @@ if _TYPE_CHECKING:
         function_evaluators, only_evaluates, plain_types, record_call, register_function_evaluator,
     )
     from calque_core.traces.tracer import check_lift
+    from calque_core.types.array_methods import decided_by_types, types_decide
     from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type
     from calque_core.types.dtypes import SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype
     from calque_core.types.limits import bit_width, highest, lowest, wide_dtype
@@ -249,6 +250,7 @@ _LATE = {
         "function_evaluators, only_evaluates, plain_types, record_call, register_function_evaluator"
     ),
     "calque_core.traces.tracer": "check_lift",
+    "calque_core.types.array_methods": "decided_by_types, types_decide",
     "calque_core.types.avals": "NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type",
     "calque_core.types.dtypes": "SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype",
     "calque_core.types.limits": "bit_width, highest, lowest, wide_dtype",
@@ -269,7 +271,8 @@ __all__ = [
     "Settings", "DEFAULT_SETTINGS", "here", "own_context", "active", "entered", "settings_key",
     # Traces
     "JaxprTrace", "BorrowingTrace", "JitTracer", "new_eqn", "record_call", "check_lift", "only_evaluates",
-    "plain_types", "ArrayOperations", "by_types", "function_evaluators", "register_function_evaluator",
+    "plain_types", "ArrayOperations", "by_types", "types_decide", "decided_by_types",
+    "function_evaluators", "register_function_evaluator",
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
     "scalar_dtype", "real_dtype", "dtype_name", "kind_of", "SHORT_DTYPES", "short_dtype", "wide_dtype", "bit_width",

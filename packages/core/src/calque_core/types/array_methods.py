@@ -49,6 +49,26 @@ def _give(owner: type, name: str, method: Any) -> None:
         setattr(owner, name, method)
 
 
+decided_by_types: set[Callable[..., Any]] = set()
+
+
+def types_decide(function: F) -> F:
+    """Promise that `function` looks at no element of an argument: types and options decide its operations.
+
+    Arrays among its arguments are operands then, whether they are traced or not, and an eager derivative runs a call
+    whose types it has met as known code.  Without the promise a function may look at an array that is not traced, as
+    indexing looks at positions.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import decided_by_types
+    >>> from calque_core.lax import mul
+    >>> np.multiply in decided_by_types, mul in decided_by_types
+    (False, True)
+    """
+    decided_by_types.add(function)
+    return function
+
+
 def array_method(function: F) -> F:
     """Make `function` a method of every array-like class, under its own name."""
     _give(ArrayMethods, function.__name__, function)
@@ -65,6 +85,11 @@ def array_operation(function: F) -> F:
 
     _give(ArrayOperations, function.__name__, of_tracers)
     return array_method(function)
+
+
+def array_operator(function: F) -> F:
+    """Make `function` a method as `array_operation` does, which keeps the promise of `types_decide`."""
+    return array_operation(types_decide(function))
 
 
 def array_property(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -142,7 +142,7 @@ def lu_solve(lu_and_piv: tuple[Value, Value], b: Value, trans: int = 0) -> Value
 
 
 def _pair(name: str, argument: str, value: Any) -> tuple[Any, Any]:
-    """Return both items of the result of a factorization."""
+    """Return both items of the pair that a function such as `lu_factor` has returned."""
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         factor = name.replace("solve", "factor")
         raise TypeError(f"{name}{where()}: {argument} is {short_repr(value)}. Give the pair that {factor} returns.")
