@@ -9,7 +9,7 @@ from itertools import count
 
 import numpy as np
 import pytest
-from agreement import assert_close, assert_same
+from agreement import assert_close, assert_same, assert_within
 from transformations import TRANSFORMATIONS, looped
 
 from calque_autodiff import grad, jvp, linearize, vjp
@@ -172,7 +172,7 @@ def test_8_threads_at_once_give_right_results():
         barrier.wait()
         for pair, want in list(expected.items())[number % 3 :: 2]:
             fun, args = transformed(*pair)
-            assert_same(fun(*args), want)
+            assert_within(fun(*args), want, 4)  # later calls are known code: last bits may differ
             xs = [np.stack([X, X])] * 2 if name == "vmap" else [X, X + 1]
             TRANSFORMATIONS[name](shared, [True, True])(*xs)
         is_wide = number % 2 == 0

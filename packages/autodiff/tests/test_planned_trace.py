@@ -16,7 +16,7 @@ FUNCTIONS = {
     "numbers": lambda x: (2.0 * x - 1) / 3.0 + np.float32(2.0) * x,
     "powers": lambda x: x**2 + x**0.5 + x**-1.5 + 2.0**x + np.power(x, 3.0),
     "a constant array": lambda x: x * CONSTANT + np.maximum(x, CONSTANT),
-    "constant arrays": lambda x: np.where(CONSTANT > 0, x, 2.0 * x) @ CONSTANT.T @ np.dot(CONSTANT, x.T),
+    "constant arrays": lambda x: np.maximum(CONSTANT, 2.0 * x) @ CONSTANT.T @ np.dot(CONSTANT, x.T),
     "constant arrays of other types": lambda x: x * np.arange(3) + np.array(2.0) * np.hypot(CONSTANT[0] > 0, x) ** [2],
     "views": lambda x: x.reshape(3, 2).T[0] * x[:, 1:].T.ravel()[:3],
     "several results": lambda x: np.divmod(x, 0.3)[1],

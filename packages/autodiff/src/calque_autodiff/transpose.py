@@ -191,18 +191,23 @@ def forward(jaxpr: Jaxpr, known: dict[Any, Value]) -> list[JaxprEqn]:
     before = context.source
     try:
         for eqn in jaxpr.eqns:
-            for x in eqn.invars:  # `any` with a generator takes 0.5 us more
-                if x not in known and type(x) is not Literal:
-                    linear.append(eqn)
-                    break
-            else:
+            if _has_known_operands(eqn, known):
                 context.source = eqn.position
                 args = [x.val if type(x) is Literal else known[x] for x in eqn.invars]
                 outs = eqn.primitive.bind(*args, **eqn.params)
                 known.update(zip(eqn.outvars, outs if eqn.primitive.multiple_results else [outs]))
+            else:
+                linear.append(eqn)
     finally:
         context.source = before
     return linear
+
+
+def _has_known_operands(eqn: JaxprEqn, known: dict[Any, Value]) -> bool:
+    for x in eqn.invars:  # noqa: SIM110  (`all` takes 0.4 us more)
+        if x not in known and type(x) is not Literal:
+            return False
+    return True
 
 
 def transpose_jaxpr(

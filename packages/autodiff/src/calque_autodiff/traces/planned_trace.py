@@ -35,6 +35,7 @@ from calque_core.extend import (
     decided_by_types,
     exact_params,
     here,
+    is_array_like,
     mark_wrapper,
     may_expand,
     plain_types,
@@ -167,6 +168,8 @@ class PlannedTrace(JVPTrace):
             elif kind in kinds:
                 key.append(kind)
                 if kind is np.ndarray:
+                    if not is_array_like(x):  # of texts, say: an error of the function names it
+                        return None
                     key.append(typeof(x))
                 primals.append(x if kind is not np.ndarray or x.ndim else x[()])  # not to be written to later
             elif self.parent is not evaluation and isinstance(x, Tracer):
