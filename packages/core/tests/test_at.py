@@ -169,3 +169,17 @@ def test_known_positions_that_differ_are_marked():
 def test_a_print_says_what_to_do_next():
     assert repr(at(X)) == "<at of float64[2,3,4]: choose elements by x.at[index]>"
     assert repr(at(X)[0]) == ("<elements of float64[2,3,4]: read or update them by a method, as x.at[index].set(y)>")
+
+
+@pytest.mark.parametrize("update", ["add", "multiply", "divide", "power", "min"])
+@pytest.mark.parametrize("index", [[7, 9, 1], [-7, -9, 1], [4, 6, 0]], ids=str)
+def test_positions_that_are_clipped_to_one_element_update_it_twice(update, index):
+    x = np.arange(1.0, 6.0)
+    clipped = np.clip(np.where(np.array(index) < 0, np.array(index) + 5, index), 0, 4)
+    program = lambda x, i: getattr(at(x)[i], update)(2.5, mode="clip")
+    expected = program(x, clipped)
+    for _ in range(5):
+        np.testing.assert_array_equal(program(x, np.array(index)), expected)
+    jaxpr = make_jaxpr(lambda x: program(x, np.array(index)))(x)
+    assert not any(eqn.params.get("unique_indices") for eqn in jaxpr.eqns)
+    np.testing.assert_array_equal(eval_jaxpr(jaxpr, jaxpr.consts, x)[0], expected)

@@ -205,6 +205,8 @@ def test_a_mean_of_no_elements_is_nan():
 
 
 def test_a_variance_has_one_divisor():
+    words = refused(lambda x: np.var(x, ddof=[1.0, 2.0]), np.ones(3))
+    assert words.endswith("ddof is [1.0, 2.0]. Give a number.")
     words = refused(lambda x: np.var(x, ddof=1, correction=2), np.ones(3), error=ValueError)
     assert words.endswith("got ddof=1 and correction=2, which are one option. Give one.")
 

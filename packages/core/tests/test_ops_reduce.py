@@ -51,6 +51,12 @@ def test_kept_axes_have_size_one(name, axis):
     np.testing.assert_array_equal(out, np.expand_dims(getattr(lax, name)(x, axis), axes))
 
 
+@pytest.mark.parametrize("keepdims", ["no", None, np.array([True, False])], ids=str)
+def test_keepdims_is_a_bool(keepdims):
+    with pytest.raises(TypeError, match=r"^reduce_max at test_ops_reduce\.py:.*: keepdims is .* Give True or False"):
+        lax.reduce_max(np.ones((2, 3)), 1, keepdims=keepdims)
+
+
 def test_only_an_equation_that_keeps_axes_says_so():
     jaxpr = make_jaxpr(lambda x: [lax.reduce_max(x, 1), lax.reduce_max(x, 1, keepdims=True)])(np.ones((2, 3)))
     assert [eqn.params for eqn in jaxpr.eqns] == [{"axes": (1,)}, {"axes": (1,), "keepdims": True}]

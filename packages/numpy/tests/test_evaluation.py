@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import config, eval_jaxpr, make_jaxpr
+from calque_core import ShapeError, config, eval_jaxpr, make_jaxpr
 from calque_core.extend import entered
 from calque_numpy.evaluation import numpy_first
 
@@ -106,3 +106,10 @@ def test_functions_that_are_ufuncs_of_numpy_take_the_options_of_ufuncs():
     assert [aval.dtype for aval in jaxpr.out_avals] == [np.float32]
     with pytest.raises(TypeError, match="out="):
         make_jaxpr(lambda x: cnp.add(x, 1, out=np.zeros(2)))(x)
+
+
+def test_a_ragged_list_is_named_with_the_function_that_got_it():
+    with pytest.raises(
+        ShapeError, match=r"^sum at test_evaluation\.py:.*: \[\[1\.0, 2\], \[3\.0\]\] is no array, since"
+    ):
+        cnp.sum([[1.0, 2], [3.0]])

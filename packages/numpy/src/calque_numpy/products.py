@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, implements, lax, typeof
-from calque_core.extend import where
+from calque_core.extend import types_decide, where
 from calque_core.extend.numpy_functions import canonical_axis, conjugate, integers, matmul, ravel, refuse
 from calque_core.lax import PrecisionLike
 from calque_numpy.creation import asarray
@@ -52,6 +52,7 @@ def _product(x: Value, y: Value) -> Value:
 
 
 @implements(np.outer)
+@types_decide
 def outer(a: Value, b: Value, out: None = None) -> Value:
     """Return the products of each element of `a` with each element of `b`.
 
@@ -69,6 +70,7 @@ def outer(a: Value, b: Value, out: None = None) -> Value:
 
 
 @implements(np.inner)
+@types_decide
 def inner(a: Value, b: Value, *, precision: PrecisionLike = None, preferred_element_type: Any = None) -> Value:
     """Return the sums of products over the last axes.
 
@@ -100,6 +102,7 @@ def _check_sizes(name: str, a: Value, b: Value, a_axes: Axes, b_axes: Axes, opti
 
 
 @implements(np.tensordot)
+@types_decide
 def tensordot(
     a: Value, b: Value, axes: Any = 2, *, precision: PrecisionLike = None, preferred_element_type: Any = None
 ) -> Value:
@@ -129,6 +132,7 @@ def tensordot(
 
 
 @implements(np.vdot)
+@types_decide
 def vdot(a: Value, b: Value, *, precision: PrecisionLike = None, preferred_element_type: Any = None) -> Value:
     """Return the sum of the products of all elements, with `a` conjugated.
 

@@ -297,11 +297,15 @@ def _by_axis(form: Form) -> tuple[list[tuple[int, Part]], list[tuple[int, Part]]
 
 
 def _is_unique(aval: ShapedArray, form: Form, taken: list[tuple[int, Part]], options: Options) -> bool:
-    """Tell whether no element is updated twice: by promise, or because positions are known and differ."""
+    """Tell whether no element is updated twice: by promise, or because positions are known and differ.
+
+    Positions out of bounds count as the nearest ones inside, which mode="clip" updates.
+    """
     if options.get("unique_indices") or not all(isinstance(part, (int, np.ndarray)) for _, part in taken):
         return options.get("unique_indices", False)
     flat = np.zeros(form.shape, np.int64)
     for axis, part in taken:
         positions, size = np.asarray(part).astype(np.int64), aval.shape[axis]
-        flat = flat * size + np.where(positions < 0, positions + size, positions)
+        counted = np.where(positions < 0, positions + size, positions)
+        flat = flat * size + np.minimum(np.maximum(counted, 0), size - 1)
     return np.unique(flat).size == flat.size

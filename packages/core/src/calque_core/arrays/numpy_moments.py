@@ -18,7 +18,7 @@ from calque_core.frames.source import where as place
 from calque_core.ops.axes import Axes
 from calque_core.traces.tracer import is_tracer
 from calque_core.types.array_methods import array_operation
-from calque_core.types.avals import typeof
+from calque_core.types.avals import is_array_like, short_repr, typeof
 from calque_core.types.dtypes import canonicalize_dtype, is_float, kind_of
 
 Value = Any
@@ -107,6 +107,8 @@ def var(  # noqa: PLR0913  (the signature is NumPy's)
     if correction is not None and ddof:
         raise ValueError(f"var{place()} got ddof={ddof} and correction={correction}, which are one option. Give one.")
     aval = typeof(a)
+    if not is_array_like(ddof) or typeof(ddof).shape:
+        raise TypeError(f"var of {aval}{place()}: ddof is {short_repr(ddof)}. Give a number.")
     axes = reduced_axes("var", axis, aval.ndim)
     inner, outer = _mean_dtypes(aval.dtype, dtype)
     if not is_float(inner) or (aval.kind == "c") != (inner.kind == "c"):

@@ -68,8 +68,8 @@ def host_values(x: Any) -> Any:
 # From lists to arrays
 
 
-def array_of(items: Sequence[Value]) -> Value:
-    """Return nested lists and tuples as an array.
+def array_of(items: Sequence[Value], caller: str = "") -> Value:
+    """Return nested lists and tuples as an array; errors name the function `caller`, or calque's function in use.
 
     Shapes: n items of shape [*s] -> [n, *s].  Dtype: promoted from the dtypes of the elements; a Python scalar
     has the default dtype of its kind.
@@ -81,7 +81,7 @@ def array_of(items: Sequence[Value]) -> Value:
            [3, 4]])
     """
     if not any(isinstance(leaf, ArrayMethods) for leaf in leaves(items)):
-        return _numpy_array(items)
+        return _numpy_array(items, caller)
     rows = [_row(item) for item in items]
     shapes = [typeof(row).shape for row in rows]
     if len(set(shapes)) > 1:
@@ -92,11 +92,11 @@ def array_of(items: Sequence[Value]) -> Value:
     return lax.stack([strong(row) for row in rows])
 
 
-def _numpy_array(items: Sequence[Value]) -> Value:
+def _numpy_array(items: Sequence[Value], caller: str) -> Value:
     try:
         out = np.asarray(items)
     except ValueError as error:
-        call = current_call()
+        call = caller + where() if caller else current_call()
         raise ShapeError(
             f"{call and call + ': '}{short_repr(items)} is no array, since its items have different shapes. Give items "
             "of one shape, or one array for each."
@@ -137,17 +137,17 @@ def with_arrays(
     for position, x in enumerate(args):
         if type(x) in _SEQUENCES:
             name = _name(function, position)
-            args = (*args[:position], _argument(name, x), *args[position + 1 :])
+            args = (*args[:position], _argument(function, name, x), *args[position + 1 :])
     for name, x in kwargs.items():
         if type(x) in _SEQUENCES:
-            kwargs = {**kwargs, name: _argument(name, x)}
+            kwargs = {**kwargs, name: _argument(function, name, x)}
     return args, kwargs
 
 
-def _argument(name: str, x: Value) -> Value:
+def _argument(function: Function, name: str, x: Value) -> Value:
     if name in _SEQUENCES_OF_ARRAYS:
-        return [array_of(item) if type(item) in _SEQUENCES else item for item in x]
-    return array_of(x) if name in _ARRAYS else x
+        return [array_of(item, function.__name__) if type(item) in _SEQUENCES else item for item in x]
+    return array_of(x, function.__name__) if name in _ARRAYS else x
 
 
 @cache

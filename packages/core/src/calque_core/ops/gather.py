@@ -162,7 +162,7 @@ def gather_impl_for_types(
 ) -> Callable[..., Value] | None:
     """Return `numpy.take` if indices point along one axis, and their own axes stand in its place."""
     rows = indices_aval.shape[:-1]
-    axis = gather_windows(x_aval.shape, dimension_numbers, slice_sizes).pointed
+    axis = gather_windows(x_aval.shape, dimension_numbers, slice_sizes).indexed_axis
     if axis is None or mode is GatherScatterMode.FILL_OR_DROP or here().settings.enable_checks:
         return None
     ndim = len(rows) + x_aval.ndim - 1

@@ -18,7 +18,7 @@ from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
 from calque_core.ops.create import dtype_argument
 from calque_core.ops.declare import ANY, BITS, NUMBER, as_result, undefined_message
 from calque_core.primitives.primitive import ImplForTypes, Linearity, Primitive, bind_checked
-from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
+from calque_core.types.avals import Shape, ShapedArray, shaped_array, short_repr, typeof
 from calque_core.types.dtypes import dtype_name, kind_of, native_dtype
 from calque_core.types.limits import highest, iinfo, lowest, wide_dtype
 
@@ -60,9 +60,17 @@ def _reduce(primitive: Primitive, operand: Value, axis: Axes, keepdims: bool) ->
     """Bind a reduction over canonical axes, its dtype checked by the type rule; over no axes it is the identity."""
     aval = typeof(operand)
     axes = canonical_axes(primitive.name, axis, aval.ndim)
-    params: dict[str, Any] = {"axes": axes, "keepdims": True} if keepdims else {"axes": axes}
+    params: dict[str, Any] = {"axes": axes}
+    if keepdims is not False and _is_true(primitive.name, keepdims):
+        params["keepdims"] = True
     primitive.abstract(aval, **params)
     return primitive.bind(operand, **params) if axes else as_result(operand)
+
+
+def _is_true(name: str, keepdims: Any) -> bool:
+    if not isinstance(keepdims, (bool, np.bool_, int)):
+        raise TypeError(f"{name}{where()}: keepdims is {short_repr(keepdims)}. Give True or False.")
+    return bool(keepdims)
 
 
 Identity = Callable[[np.dtype[Any]], Value] | None

@@ -203,19 +203,19 @@ def _impl_for_types(ufunc: np.ufunc) -> ImplForTypes:
         rows = indices_aval.ndim - 1
         is_behind = dimension_numbers.update_window_dims == tuple(range(rows, updates_aval.ndim))
         windows = scatter_windows(x_aval.shape, updates_aval.shape, dimension_numbers)
-        if windows.pointed != 0 or not rows or not is_behind or mode is not GatherScatterMode.CLIP:
+        if windows.indexed_axis != 0 or not rows or not is_behind or mode is not GatherScatterMode.CLIP:
             return None
         width, (last,) = prod(x_aval.shape[1:]), windows.limits
         elements = np.arange(width)
 
-        def add_lines(x: Value, indices: Value, updates: Value) -> Value:
+        def combine_lines(x: Value, indices: Value, updates: Value) -> Value:
             out = np.array(x, order="C")
             places = np.minimum(np.maximum(indices.reshape(-1), 0), last)
             places = places if width == 1 else (places[:, None] * width + elements).reshape(-1)
             ufunc.at(out.reshape(-1), places, updates.reshape(-1))
             return out
 
-        return add_lines
+        return combine_lines
 
     return impl_for_types
 

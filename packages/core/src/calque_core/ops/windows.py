@@ -98,7 +98,7 @@ class Windows:
         return np.array([self.shape[axis] - self.sizes[axis] for axis in self.mapped], np.int64)
 
     @cached_property
-    def pointed(self) -> int | None:
+    def indexed_axis(self) -> int | None:
         """The axis that indices point along, if it is one, and windows leave it out and fill all other axes."""
         is_one = len(self.mapped) == 1 and self.mapped == self.collapsed and not self.batching
         return self.mapped[0] if is_one and not self.cut else None

@@ -50,6 +50,7 @@ def _give(owner: type, name: str, method: Any) -> None:
 
 
 decided_by_types: set[Callable[..., Any]] = set()
+"""The functions of `types_decide` that are loaded: of operators, ufuncs, products and `where`."""
 
 
 def types_decide(function: F) -> F:
@@ -59,11 +60,12 @@ def types_decide(function: F) -> F:
     whose types it has met as known code.  Without the promise a function may look at an array that is not traced, as
     indexing looks at positions.
 
-    >>> import numpy as np
-    >>> from calque_core.extend import decided_by_types
-    >>> from calque_core.lax import mul
-    >>> np.multiply in decided_by_types, mul in decided_by_types
-    (False, True)
+    >>> from calque_core.extend import decided_by_types, types_decide
+    >>> @types_decide
+    ... def doubled(x):
+    ...     return x + x
+    >>> doubled in decided_by_types
+    True
     """
     decided_by_types.add(function)
     return function
