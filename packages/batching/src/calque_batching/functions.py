@@ -3,7 +3,7 @@
 One idea: a function such as `numpy.var` gives the same operations whenever the types and batch axes of its operands and
 its options are equal.  So it is traced once for one element and once for the whole batch; later calls run the program
 of the batch, without the function, its checks and its rules.  A program, such as the way back through an operation of
-`vjp`, is such a function, all of whose arguments are operands, also these without the axis.
+`vjp`, is such a function, all of whose arguments are operands, with the axis or without it.
 
 Read next: `plans.py`, the same for one operation; `batch_trace.py`, which uses both.
 """

@@ -83,7 +83,7 @@ def jacfwd(
 def _columns(caller: str, fun: Any, x: Any, has_aux: bool, chunk_size: int | None) -> tuple[Any, ...]:
     """Return the output of `fun`, its Jacobian, and aux, if there is one.
 
-    The Jacobian has one last axis for all elements of `x`, if it needs one.
+    The Jacobian has one last axis for all elements of `x`, unless `x` is one number.
     """
     if chunk_size is not None:
         out, apply, *aux = linearize(fun, x, has_aux=has_aux)
@@ -152,7 +152,7 @@ def jacrev(
 
 
 def _rows(caller: str, pull: Any, out: Any, chunk_size: int | None) -> Any:
-    """Return the Jacobian of a function with the output `out`, with one first axis for all its elements, if needed."""
+    """Return the Jacobian of a function with the output `out`, with a first axis for its elements if it has several."""
     if not _needs_axis(out, chunk_size):
         (rows,) = pull(_one(out))
     elif chunk_size is None:

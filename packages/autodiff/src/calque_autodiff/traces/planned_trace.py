@@ -50,7 +50,7 @@ class PlannedTracer(ArrayOperations, JVPTracer):
     __slots__ = ()
 
 
-Operands = tuple[list[Value], list[Value]]  # the primals of operands, the tangents of these that have one
+Operands = tuple[list[Value], list[Value]]  # the primals of operands; the tangents of operands that have a tangent
 _OPERANDS = frozenset((np.ndarray, *SCALAR_TYPES))  # the classes of a primitive's operands without a tangent
 _ARRAYS_AND_FLOATS = FLOATS | {np.ndarray}
 
