@@ -130,6 +130,25 @@ def test_positions_along_one_axis_are_read_by_one_call_of_numpy(rows, axis):
     np.testing.assert_array_equal(evaluate(CUBE, indices), general(CUBE, indices))
 
 
+@pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)], ids=str)
+@pytest.mark.parametrize("rows", ROWS[1:], ids=str)
+@pytest.mark.parametrize("place", [0, 1])
+def test_lines_along_any_axes_are_read_and_combined_as_in_general(axes, rows, place):
+    rng = np.random.default_rng(0)
+    place = min(place, CUBE.ndim - len(axes))
+    indices = rng.integers(-3, 6, (*rows, len(axes))).astype(np.int32)
+    ndim = CUBE.ndim - len(axes) + len(rows)
+    offsets = tuple(d for d in range(ndim) if not place <= d < place + len(rows))
+    sizes = [1 if d in axes else n for d, n in enumerate(CUBE.shape)]
+    read = lambda x, i: lax.gather(x, i, GatherDimensionNumbers(offsets, axes, axes), sizes, mode="clip")
+    add = lambda x, i, u: lax.scatter_add(x, i, u, ScatterDimensionNumbers(offsets, axes, axes), mode="clip")
+    updates = rng.normal(size=read(CUBE, indices).shape)
+    for program, args in [(read, (CUBE, indices)), (add, (CUBE, indices, updates))]:
+        evaluate, general = known(program, *args)
+        assert not isinstance(evaluate, functools.partial)
+        np.testing.assert_array_equal(evaluate(*args), general(*args))
+
+
 @pytest.mark.parametrize("mode", ["fill", "promise_in_bounds"])
 def test_a_read_that_fills_or_checks_has_no_shorter_evaluation(mode):
     program = lambda x, i: lax.gather(x, i, GatherDimensionNumbers((1, 2), (0,), (0,)), (1, 3, 4), mode=mode)

@@ -16,8 +16,9 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from calque_core import lax
+from calque_core.arrays.index_items import Part
 from calque_core.arrays.indexing import check_sizes, read
-from calque_core.arrays.indices import Form, Part, is_array, normal_form, rows_of, rows_of_indices
+from calque_core.arrays.indices import Form, is_array, normal_form, rows_of, rows_of_indices
 from calque_core.arrays.masks import whole_mask
 from calque_core.arrays.numpy_arithmetic import as_dtype, power, true_divide
 from calque_core.arrays.numpy_sequences import array_of
@@ -101,7 +102,7 @@ class ElementsAt:
         if fill_value is not None:
             options.setdefault("mode", "fill")
         form = normal_form(typeof(self.array), self.index, is_checked=options.get("mode") is None)
-        return read(self.array, form, _mode(options), fill_value=fill_value, **_promises(options))
+        return read(self.array, form, mode=_mode(options), fill_value=fill_value, **_promises(options))
 
     def set(self, value: Value, **options: Unpack[Options]) -> Value:
         """Return the array with the elements replaced; of several values for one element, by the last."""
@@ -243,17 +244,18 @@ class Target(Record):
 def _target_of(aval: ShapedArray, form: Form, options: Options) -> Target:
     """Return the windows for an index.  Rows of indices and axes of windows are in the order of the elements' axes."""
     kept, taken = _by_axis(form)
+    place = form.layout.place
     shape: list[int] = []
     update_shape: list[int] = []
     rows: list[int] = []
     window_dims: list[int] = []
     columns: dict[int, tuple[Any, Shape]] = {}  # for each axis of the array, positions and their axes of the rows
-    for axis, part in [*kept[: form.place], (_POSITIONS, form.shape), *kept[form.place :]]:
+    for axis, part in [*kept[:place], (_POSITIONS, form.layout.shape), *kept[place:]]:
         if part is None:
             shape.append(1)
             continue
         if axis is _POSITIONS:
-            columns |= {a: (p, rows_of(p, len(rows), len(part)) if is_array(p) else ()) for a, p in taken}
+            columns |= {a: (p, rows_of(typeof(p).shape, len(rows), len(part)) if is_array(p) else ()) for a, p in taken}
             rows += part
             sizes = part
         else:
@@ -303,9 +305,8 @@ def _is_unique(aval: ShapedArray, form: Form, taken: list[tuple[int, Part]], opt
     """
     if options.get("unique_indices") or not all(isinstance(part, (int, np.ndarray)) for _, part in taken):
         return options.get("unique_indices", False)
-    flat = np.zeros(form.shape, np.int64)
+    flat = np.zeros(form.layout.shape, np.int64)
     for axis, part in taken:
         positions, size = np.asarray(part).astype(np.int64), aval.shape[axis]
-        counted = np.where(positions < 0, positions + size, positions)
-        flat = flat * size + np.minimum(np.maximum(counted, 0), size - 1)
+        flat = flat * size + np.minimum(np.maximum(positions, 0), size - 1)
     return np.unique(flat).size == flat.size

@@ -1,7 +1,8 @@
 """Reading elements: `x[1, ::-2, None]`, `x[rows, :, 0]` with NumPy's semantics, and iteration, which uses it.
 
 One idea: slices and integers are a plan of at most one slice, one reversal and one change of shape, which the type and
-the index determine; plans are cached.  Arrays of positions, known or traced, are one `gather` of what the plan leaves.
+the index determine; plans are cached.  Arrays of positions, known or traced, are one `gather` of what the plan leaves;
+their rows of indices are an operand of a function that types decide.
 
 Read next: `indices.py`, the normal form of an index; `at.py`, updates of elements.
 """
@@ -11,32 +12,32 @@ Read next: `indices.py`, the normal form of an index; `at.py`, updates of elemen
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from calque_core import lax
+from calque_core.arrays.index_items import Bounds, Part, basic_item
 from calque_core.arrays.indices import (
     FULL,
-    Bounds,
     Form,
-    Part,
-    basic_item,
-    form_of,
+    Layout,
     is_array,
+    layout_of,
     normal_form,
     rows_of,
     rows_of_indices,
 )
+from calque_core.context import here
 from calque_core.frames.source import where
 from calque_core.ops.declare import as_result
 from calque_core.primitives.primitive import Primitive
 from calque_core.record import Record
 from calque_core.traces.tracer import is_tracer, unknown, view_of
-from calque_core.types.array_methods import ArrayMethods, array_method, array_operation
-from calque_core.types.avals import ShapedArray, typeof
+from calque_core.types.array_methods import ArrayMethods, array_method, array_operation, types_decide
+from calque_core.types.avals import Shape, ShapedArray, typeof
 
 Value = Any
 Step = tuple[Primitive, dict[str, Any]]
@@ -48,7 +49,7 @@ def __getitem__(self: Value, index: Any) -> Value:
     parts = tuple([i if type(i) is int else basic_item(i) for i in items])
     if unknown not in parts:
         return view_of(self, cut(self, parts))
-    return read(self, normal_form(typeof(self), index), lax.GatherScatterMode.PROMISE_IN_BOUNDS)
+    return read(self, normal_form(typeof(self), index))
 
 
 def cut(x: Value, parts: tuple[Part, ...]) -> Value:
@@ -87,38 +88,63 @@ def _takes_elements(item: Any) -> bool:
 # Arrays of positions
 
 
-def read(
-    x: Value,
-    form: Form,
-    mode: lax.GatherScatterMode,
-    *,
-    fill_value: Any = None,
-    indices_are_sorted: bool = False,
-    unique_indices: bool = False,
-) -> Value:
-    """Return `x` at an index in normal form: slices and integers first, then positions by one `gather`."""
-    x = cut(x, tuple(FULL if is_array(part) else part for part in form.parts))
-    if form.is_basic:
-        return as_result(x)
-    shape, kept = typeof(x).shape, [part for part in form.parts if type(part) is not int]
+def read(x: Value, form: Form, **options: Any) -> Value:
+    """Return `x` at an index in normal form; `options` are those of `lax.gather`."""
+    layout = form.layout
+    if layout.is_basic:
+        return as_result(cut(x, layout.parts))
+    reading = _reading(layout)
+    if not math.prod(reading.out_shape):
+        return lax.full(reading.out_shape, 0, typeof(x).dtype)
+    columns = [(p, size, axes) for p, (size, axes) in zip(form.positions, reading.columns)]
+    return here().trace.process_function(_windows, (x, rows_of_indices(columns, layout.shape), layout), options)
+
+
+class Reading(Record):
+    """What a layout decides of reading: an index of slices and integers, then the windows of one gather.
+
+    `columns` holds, for each array of positions, the size of its axis, and its axes among the rows of indices.
+    """
+
+    basic: tuple[Part, ...]
+    columns: Sequence[tuple[int, Shape]]
+    numbers: lax.GatherDimensionNumbers
+    slice_sizes: Sequence[int]
+    out_shape: Shape
+
+
+@lru_cache(maxsize=4096)
+def _reading(layout: Layout) -> Reading:
+    shape, place = layout.shape, layout.place
+    basic = tuple(FULL if is_array(part) else part for part in layout.parts)
+    kept = [part for part in layout.parts if type(part) is not int]
     taken = tuple(axis for axis, part in enumerate(kept) if is_array(part))
-    windows = [n for axis, n in enumerate(shape) if axis not in taken]
-    out_shape = (*windows[: form.place], *form.shape, *windows[form.place :])
-    if not math.prod(out_shape):
-        return lax.full(out_shape, 0, typeof(x).dtype)
-    check_sizes(typeof(x), taken)
-    rows = range(form.place, form.place + len(form.shape))
-    columns = [(kept[axis], shape[axis], rows_of(kept[axis], 0, len(form.shape))) for axis in taken]
-    return lax.gather(
-        x,
-        rows_of_indices(columns, form.shape),
-        lax.GatherDimensionNumbers(tuple(i for i in range(len(out_shape)) if i not in rows), taken, taken),
-        [1 if axis in taken else n for axis, n in enumerate(shape)],
-        mode=mode,
-        fill_value=fill_value,
-        indices_are_sorted=indices_are_sorted,
-        unique_indices=unique_indices,
+    sizes = [plan.size for plan in _axes(layout.aval, basic) if not plan.is_removed]
+    windows = [n for axis, n in enumerate(sizes) if axis not in taken]
+    out_shape = (*windows[:place], *shape, *windows[place:])
+    if math.prod(out_shape):
+        check_sizes(layout.aval, layout.axes)
+    offset_dims = tuple(i for i in range(len(out_shape)) if not place <= i < place + len(shape))
+    return Reading(
+        basic,
+        [(sizes[axis], rows_of(kept[axis].shape, 0, len(shape))) for axis in taken],
+        lax.GatherDimensionNumbers(offset_dims, taken, taken),
+        [1 if axis in taken else n for axis, n in enumerate(sizes)],
+        out_shape,
     )
+
+
+@types_decide
+def _windows(
+    x: Value,
+    indices: Value,
+    layout: Layout,
+    mode: lax.GatherScatterMode = lax.GatherScatterMode.PROMISE_IN_BOUNDS,
+    **options: Any,
+) -> Value:
+    """Return `x` at rows of indices: slices and integers first, then positions by one `gather`."""
+    reading = _reading(layout)
+    return lax.gather(cut(x, reading.basic), indices, reading.numbers, reading.slice_sizes, mode=mode, **options)
 
 
 # From these items to operations
@@ -142,13 +168,18 @@ class AxisPlan(Record):
 @lru_cache(maxsize=4096)
 def _plan(aval: ShapedArray, index: tuple[Part, ...]) -> list[Step]:
     """Return the operations that compute `x[index]`: at most three, none if it is the array itself."""
-    axes: list[AxisPlan] = []
-    axis = 0
-    for item in form_of(aval, index).parts:
-        axes.append(_plan_axis(aval, axis, item))
-        axis += item is not None
+    axes = _axes(aval, index)
     old = [p for p in axes if not p.is_new]
     return [*_cut(aval, old), *_turn(old), *_reshape(axes, old)]
+
+
+def _axes(aval: ShapedArray, index: tuple[Part, ...]) -> list[AxisPlan]:
+    axes: list[AxisPlan] = []
+    axis = 0
+    for item in layout_of(aval, index).parts:
+        axes.append(_plan_axis(aval, axis, item))
+        axis += item is not None
+    return axes
 
 
 def _plan_axis(aval: ShapedArray, axis: int, item: Part) -> AxisPlan:
@@ -157,8 +188,7 @@ def _plan_axis(aval: ShapedArray, axis: int, item: Part) -> AxisPlan:
     size = aval.shape[axis]
     if type(item) is tuple:
         return _plan_slice(item, size)
-    position = item + size if item < 0 else item
-    return AxisPlan(position, position + 1, is_removed=True)
+    return AxisPlan(item, item + 1, is_removed=True)
 
 
 def _plan_slice(bounds: Bounds, size: int) -> AxisPlan:

@@ -1,103 +1,75 @@
 """NumPy's indices in normal form: one part for each axis of the array, and one for each new axis.
 
-One idea: a part is None (a new axis), the bounds of a slice, a known integer, or an array of positions, known or
-traced.  A known mask is the positions where it holds; `...` is full slices.  Reading (`indexing.py`) and updating
-(`at.py`) take the normal form, and know no other kinds of indices.
+One idea: the types of an index decide its `Layout`, which is worked out once; what is left are the arrays of positions.
+A part is None (a new axis), the bounds of a slice, a known integer, or `Positions`, in the place of an array.  A known
+mask is the positions where it holds; `...` is full slices.  Reading (`indexing.py`) and updating (`at.py`) take the
+normal form, and know no other kinds of indices.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from operator import index as integer
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from calque_core import lax
-from calque_core.arrays.numpy_sequences import array_of
-from calque_core.errors import NonConcreteBooleanIndexError, TracerIntegerConversionError
+from calque_core.arrays.index_items import Bounds, Part, array_item, basic_item, index_of
 from calque_core.frames.source import where
 from calque_core.ops.windows import as_indices
 from calque_core.record import Record
-from calque_core.traces.tracer import known, unknown
-from calque_core.types.array_methods import ArrayMethods
+from calque_core.staging.expansions import Option
+from calque_core.traces.tracer import unknown
 from calque_core.types.avals import Shape, ShapedArray, typeof
 
 Value = Any
-Bounds = tuple[int | None, int | None, int | None]
-Part = Any  # an int, None, the Bounds of a slice, or an array of positions
 FULL: Bounds = (None, None, None)
 
-KINDS = "Use integers, slices, None, '...', or arrays of integers or bools"
-MASKS = "Use numpy.where(mask, x, other), which keeps the shape"
+
+class Positions(Record):
+    """Stands for an array of positions: its shape.  `mask` is the shape of the mask that gave it, or None."""
+
+    shape: Shape
+    mask: Shape | None
+
+    @property
+    def num_axes(self) -> int:
+        """How many axes of the array the item indexes: each has an array of positions."""
+        return 1 if self.mask is None else len(self.mask)
+
+
+class Layout(Option):
+    """What the types of an index of an array of type `aval` decide.
+
+    `axes` holds the axis of each array of positions.  `shape` is the shape to which all positions are broadcast; its
+    axes stand in the result where `place` axes, of slices and new ones, are before them.  `is_basic` says that there
+    are no arrays.
+    """
+
+    __slots__ = ("aval", "axes", "is_basic", "parts", "place", "shape")
+
+    def __init__(self, aval: ShapedArray, parts: Sequence[Part], shape: Shape, place: int, *, is_basic: bool) -> None:
+        self.aval, self.parts, self.shape, self.place, self.is_basic = aval, tuple(parts), shape, place, is_basic
+        of_array = [part for part in parts if part is not None]
+        self.axes = tuple(axis for axis, part in enumerate(of_array) if type(part) is Positions)
 
 
 class Form(Record):
-    """An index in normal form.
+    """An index in normal form: its layout and its arrays of positions.
 
-    `shape` is the shape to which all positions are broadcast; its axes stand in the result where `place` axes, of
-    slices and new ones, are before them.  `is_basic` says that there are no arrays.
+    Known positions are counted from the start; those out of bounds are below zero, or the size of the axis or more.
     """
 
-    parts: tuple[Part, ...]
-    shape: Shape
-    place: int
-    is_basic: bool
+    layout: Layout
+    positions: Sequence[Value]
 
-
-# Single items
-
-
-def basic_item(item: Any) -> Part:
-    """Return an item of NumPy's basic indexing as a part or `...`; `unknown` for any other."""
-    if type(item) is int or item is None or item is Ellipsis:
-        return item
-    if type(item) is slice:
-        return _bound(item.start), _bound(item.stop), _bound(item.step)
-    if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
-        return integer(item)
-    if isinstance(item, (np.ndarray, ArrayMethods)) and not typeof(item).shape and typeof(item).kind in "iu":
-        value = known(item)
-        return unknown if value is unknown else integer(np.asarray(value)[()])
-    return unknown
-
-
-def _bound(value: Any) -> int | None:
-    """Return a bound of a slice as an integer; a traced bound must have a known value."""
-    if value is None or type(value) is int:
-        return value
-    try:
-        return integer(value)
-    except TracerIntegerConversionError as error:
-        raise IndexError(
-            f"a slice bound{where()} is a traced value of type {typeof(value)}, but how much a slice takes must be "
-            "known while tracing. Use lax.dynamic_slice_in_dim(x, start, size), which takes a known number of elements."
-        ) from error
-    except TypeError:
-        raise IndexError(f"a slice bound{where()} is {value!r}. Use an integer or None.") from None
-
-
-def _name(aval: ShapedArray) -> str:
-    return f"an index of {aval}{where()}"
-
-
-def _array(aval: ShapedArray, item: Any) -> Value:
-    """Return an item of NumPy's advanced indexing as an array of integers or bools, of NumPy's if it is known."""
-    if isinstance(item, (list, tuple)):
-        item = array_of(list(item)) if len(item) else np.zeros(0, np.int64)
-    if not isinstance(item, (bool, np.ndarray, np.generic, ArrayMethods)):
-        raise IndexError(f"{_name(aval)} is {item!r} of type {type(item).__name__}. {KINDS}.")
-    if typeof(item).kind not in "iub":
-        raise IndexError(f"{_name(aval)} has type {typeof(item)}. {KINDS}.")
-    value = known(item)
-    if value is not unknown:
-        return np.asarray(value)
-    if typeof(item).kind == "b":
-        raise NonConcreteBooleanIndexError(
-            f"{_name(aval)} is a boolean mask of type {typeof(item)}: how many elements it takes is not known "
-            f"while tracing. {MASKS}."
-        )
-    return item
+    @property
+    def parts(self) -> list[Part]:
+        """The parts, with the arrays of positions in their places."""
+        arrays = iter(self.positions)
+        return [next(arrays) if type(part) is Positions else part for part in self.layout.parts]
 
 
 # From items to parts
@@ -109,32 +81,62 @@ def normal_form(aval: ShapedArray, index: Any, *, is_checked: bool = True) -> Fo
     Raises: IndexError for an index that NumPy refuses, out of bounds only if `is_checked`;
     NonConcreteBooleanIndexError for a mask that is not known.
     """
-    items = [_part(aval, item) for item in (index if type(index) is tuple else (index,))]
-    return form_of(aval, items, is_checked=is_checked)
+    items: list[Any] = []
+    positions: list[Value] = []
+    for item in index if type(index) is tuple else (index,):
+        is_usual = type(item) is np.ndarray and item.ndim and item.dtype.kind in "iub"  # 2 us sooner
+        part = unknown if is_usual else basic_item(item)
+        if part is unknown:
+            part = _add_array(item if is_usual else array_item(aval, item), positions)
+        elif type(part) is int and not is_checked:  # it may be out of bounds, as the positions of an array may
+            part = _add_array(np.asarray(part), positions)
+        items.append(part)
+    layout = layout_of(aval, tuple(items))
+    known_axes = zip(layout.axes, positions)
+    counted = [_from_start(aval, axis, p, is_checked) if isinstance(p, np.ndarray) else p for axis, p in known_axes]
+    return Form(layout, counted)
 
 
-def form_of(aval: ShapedArray, items: Sequence[Any], *, is_checked: bool = True) -> Form:
-    """Return items, each an int, None, `...`, bounds of a slice or an array, in normal form.  Raises: IndexError."""
+def _add_array(item: Value, positions: list[Value]) -> Positions:
+    """Append the positions of an item to a list: of a mask those where it holds, of other arrays all elements."""
+    if not isinstance(item, np.ndarray):
+        positions.append(item)
+        return Positions(typeof(item).shape, None)
+    if item.dtype.kind != "b":
+        positions.append(item)
+        return Positions(item.shape, None)
+    if not item.ndim:  # no axis of the array, and one of the result
+        return Positions((int(item),), ())
+    places = item.nonzero()
+    positions += places
+    return Positions(places[0].shape, item.shape)
+
+
+@lru_cache(maxsize=4096)
+def layout_of(aval: ShapedArray, items: tuple[Any, ...]) -> Layout:
+    """Return the layout of items, each an int, None, `...`, bounds of a slice or `Positions`.  Raises: IndexError."""
     missing = _missing(aval, items)
     parts: list[Part] = []
     is_advanced: list[bool] = []  # of each item: the positions of adjacent items stay in place
     shapes: list[Shape] = []  # of positions
     axis, place = 0, None
-    for item in items if any(item is Ellipsis for item in items) else [*items, Ellipsis]:
-        new = [FULL] * missing if item is Ellipsis else list(_positions(aval, axis, item, is_checked=is_checked))
+    for item in items if Ellipsis in items else [*items, Ellipsis]:
         is_advanced.append(item is not None and item is not Ellipsis and type(item) is not tuple)
-        shapes += [(int(item),)] if is_single_bool(item) else [typeof(part).shape for part in new if is_array(part)]
         if is_advanced[-1] and place is None:
             place = _count_axes(parts)
-        parts += new
-        axis += missing if item is Ellipsis else consumed(item)
+        if type(item) is Positions:
+            shapes.append(item.shape)
+        parts += [FULL] * missing if item is Ellipsis else _parts(aval, axis, item)
+        axis += missing if item is Ellipsis else _consumed(item)
     if not shapes:
-        return Form(tuple(parts), (), 0, is_basic=True)
+        return Layout(aval, parts, (), 0, is_basic=True)
     advanced = [i for i, flag in enumerate(is_advanced) if flag]
     is_adjacent = advanced[-1] - advanced[0] == len(advanced) - 1
-    form = Form(tuple(parts), _common_shape(shapes), place if place and is_adjacent else 0, is_basic=False)
-    has_positions = any(is_array(part) for part in parts)
-    return form if has_positions or 0 in form.shape else _without_bools(form)
+    shape, place = _common_shape(shapes), place if place and is_adjacent else 0
+    if any(type(part) is Positions for part in parts) or 0 in shape:
+        return Layout(aval, parts, shape, place, is_basic=False)
+    cut = next(i for i in range(len(parts) + 1) if _count_axes(parts[:i]) == place)
+    return Layout(aval, [*parts[:cut], None, *parts[cut:]], (), 0, is_basic=True)  # single bools, all True: a new axis
 
 
 def _count_axes(parts: Sequence[Part]) -> int:
@@ -142,40 +144,22 @@ def _count_axes(parts: Sequence[Part]) -> int:
     return sum(part is None or type(part) is tuple for part in parts)
 
 
-def _without_bools(form: Form) -> Form:
-    """Return a form whose only arrays are single bools, all True: they are one new axis."""
-    cut = next(i for i in range(len(form.parts) + 1) if _count_axes(form.parts[:i]) == form.place)
-    return Form((*form.parts[:cut], None, *form.parts[cut:]), (), 0, is_basic=True)
-
-
-def _part(aval: ShapedArray, item: Any) -> Part:
-    part = basic_item(item)
-    return _array(aval, item) if part is unknown else part
-
-
 def is_array(part: Part) -> bool:
-    """Tell whether a part is an array of positions."""
+    """Tell whether a part is an array of positions, or stands for one."""
     return part is not None and type(part) is not tuple and type(part) is not int
 
 
-def is_single_bool(item: Any) -> bool:
-    """Tell whether an item is a mask of no axes, which makes an axis of size 0 or 1."""
-    return isinstance(item, np.ndarray) and not item.ndim and item.dtype.kind == "b"
-
-
-def consumed(item: Any) -> int:
+def _consumed(item: Any) -> int:
     """Return how many axes an item indexes."""
-    if item is None or item is Ellipsis:
-        return 0
-    return item.ndim if isinstance(item, np.ndarray) and item.dtype.kind == "b" else 1
+    return item.num_axes if type(item) is Positions else int(item is not None and item is not Ellipsis)
 
 
 def _missing(aval: ShapedArray, items: Sequence[Any]) -> int:
     """Return for how many axes the ellipsis stands, written or implied at the end."""
-    count = sum(item is Ellipsis for item in items)
+    count = items.count(Ellipsis)
     if count > 1:
         raise IndexError(f"an index{where()} has {count} ellipses ('...'). Use one at most.")
-    missing = aval.ndim - sum(map(consumed, items))
+    missing = aval.ndim - sum(map(_consumed, items))
     if missing < 0:
         raise IndexError(
             f"too many indices for an array of type {aval}{where()}: it has {aval.ndim} axes, but "
@@ -184,33 +168,56 @@ def _missing(aval: ShapedArray, items: Sequence[Any]) -> int:
     return missing
 
 
-def _positions(aval: ShapedArray, axis: int, item: Any, *, is_checked: bool) -> Iterator[Part]:
-    """Give the parts of an item: the positions where a mask holds, any other as it is, if it is in bounds."""
-    if isinstance(item, np.ndarray) and item.dtype.kind == "b":
-        sizes = aval.shape[axis : axis + item.ndim]
-        if sizes != item.shape:
-            raise IndexError(
-                f"{_name(aval)} is a mask of shape {item.shape}, but the axes from axis {axis} on have "
-                f"sizes {sizes}. Give a mask of these sizes."
-            )
-        yield from item.nonzero() if item.ndim else ()
-        return
-    is_known = type(item) is int or isinstance(item, np.ndarray)
-    if is_known and is_checked:
-        check_bounds(aval, axis, item)
-    yield np.asarray(item) if is_known and not is_checked else item  # an integer may be out of bounds, as arrays may
-
-
-def check_bounds(aval: ShapedArray, axis: int, positions: Any) -> None:
-    """Check that known positions along an axis are in bounds.  Raises: IndexError."""
-    size = aval.shape[axis]
-    outside = np.asarray(positions)
-    outside = outside[(outside < -size) | (outside >= size)]
-    if outside.size:
-        advice = f"Use an index from {-size} to {size - 1}" if size else "Take a slice"
+def _parts(aval: ShapedArray, axis: int, item: Any) -> list[Part]:
+    """Return the parts of an item: one for each axis that it indexes, an integer counted from the start."""
+    if type(item) is int:
+        if not -aval.shape[axis] <= item < aval.shape[axis]:
+            _refuse_position(aval, axis, item)
+        return [item + aval.shape[axis] if item < 0 else item]
+    if type(item) is not Positions:
+        return [item]
+    sizes = aval.shape[axis : axis + item.num_axes]
+    if item.mask and sizes != item.mask:
         raise IndexError(
-            f"index {outside.flat[0]} is out of bounds{where()}: axis {axis} of {aval} has size {size}. {advice}."
+            f"{index_of(aval)} is a mask of shape {item.mask}, but the axes from axis {axis} on have "
+            f"sizes {sizes}. Give a mask of these sizes."
         )
+    return [Positions(item.shape, None)] * item.num_axes
+
+
+def _from_start(aval: ShapedArray, axis: int, positions: Value, is_checked: bool) -> Value:
+    """Return known positions counted from the start, those out of bounds as -1 or the size of the axis.
+
+    Raises: IndexError for a position out of bounds, if `is_checked`.
+    """
+    size = aval.shape[axis]
+    if size <= _COUNTED and positions.ndim and positions.dtype.kind == "i":
+        with suppress(IndexError):  # nearly never; 6 us sooner than comparisons
+            return _count(size)[positions]
+    if positions.dtype.kind == "u":
+        counted: Value = np.minimum(positions.astype(np.uint64), np.uint64(size))
+    else:
+        positions = positions.astype(np.int64, copy=False)
+        counted = np.minimum(np.maximum(np.where(positions < 0, positions + size, positions), -1), size)
+    is_outside = (counted < 0) | (counted >= size)
+    if is_checked and is_outside.any():
+        _refuse_position(aval, axis, positions[is_outside].flat[0])
+    return counted
+
+
+_COUNTED = 1 << 13  # elements of an axis whose positions are kept in memory
+
+
+@lru_cache(maxsize=64)
+def _count(size: int) -> Value:
+    """Return 0, 1, ... below `size`: an index of NumPy's into it counts from the start, and refuses what is outside."""
+    return np.arange(size, dtype=_index_dtype([size]))
+
+
+def _refuse_position(aval: ShapedArray, axis: int, position: Any) -> None:
+    size = aval.shape[axis]
+    advice = f"Use an index from {-size} to {size - 1}" if size else "Take a slice"
+    raise IndexError(f"index {position} is out of bounds{where()}: axis {axis} of {aval} has size {size}. {advice}.")
 
 
 def _common_shape(shapes: Sequence[Shape]) -> Shape:
@@ -232,31 +239,34 @@ def _common_shape(shapes: Sequence[Shape]) -> Shape:
 def rows_of_indices(columns: Sequence[tuple[Value, int, Shape]], shape: Shape) -> Value:
     """Return positions along several axes as rows of indices.
 
-    Each column is positions, the size of their axis, and the axes of the rows that they have.
+    Each column is positions, known ones counted from the start, the size of their axis, and the axes of the rows that
+    they have.  If all are known, nobody can write to the result.
     Shapes: -> [*shape, number of columns].
     """
-    if not columns:
-        return np.zeros((*shape, 0), np.int32)
+    if all(isinstance(positions, (int, np.ndarray)) for positions, _, _ in columns):
+        rows: Value = np.empty((*shape, len(columns)), _index_dtype([size for _, size, _ in columns]))
+        for i, (positions, _, axes) in enumerate(columns):
+            rows[..., i] = _among(positions, axes, len(shape))
+        rows.flags.writeable = False
+        return rows
     placed = [_spread(p, size, axes, shape) for p, size, axes in columns]
-    if all(isinstance(p, np.ndarray) for p in placed):
-        return np.stack(placed, -1) if len(placed) > 1 else placed[0][..., None]
     is_wide = any(typeof(p).dtype == np.int64 for p in placed)
     placed = [lax.convert_element_type(p, np.int64) for p in placed] if is_wide else placed
     return lax.concatenate([lax.expand_dims(p, (len(shape),)) for p in placed], len(shape))
 
 
-def _from_start(positions: Value, size: int) -> Value:
-    """Return known positions counted from the start, all those out of bounds as -1 or `size`."""
-    if positions.dtype.kind == "u":
-        counted = np.minimum(positions.astype(np.uint64), np.uint64(size))
-    else:
-        positions = positions.astype(np.int64, copy=False)
-        counted = np.minimum(np.maximum(np.where(positions < 0, positions + size, positions), -1), size)
-    return counted.astype(np.int32 if size <= np.iinfo(np.int32).max else np.int64)
+def _index_dtype(sizes: Sequence[int]) -> type:
+    """Return the dtype of known indices along axes of these sizes: the size itself marks a position out of bounds."""
+    return np.int32 if max(sizes, default=0) <= _MOST_INT32 else np.int64
+
+
+_MOST_INT32 = np.iinfo(np.int32).max
 
 
 def _among(positions: Value, axes: Shape, ndim: int) -> Value:
     """Return known positions with axes of size 1 among their own."""
+    if isinstance(positions, int) or positions.ndim == ndim:
+        return positions
     sizes = dict(zip(axes, positions.shape))
     return positions.reshape([sizes.get(axis, 1) for axis in range(ndim)])
 
@@ -264,8 +274,8 @@ def _among(positions: Value, axes: Shape, ndim: int) -> Value:
 def _spread(positions: Value, size: int, axes: Shape, shape: Shape) -> Value:
     """Return positions, counted from the start, broadcast to the shape of the rows."""
     if isinstance(positions, (int, np.ndarray)):
-        counted = _from_start(np.asarray(positions), size)
-        return counted if counted.shape == shape else np.broadcast_to(_among(counted, axes, len(shape)), shape)
+        counted: Value = np.asarray(positions).astype(_index_dtype([size]))
+        return np.broadcast_to(_among(counted, axes, len(shape)), shape)
     is_unsigned = typeof(positions).kind == "u"
     positions = as_indices(positions)
     if not is_unsigned:
@@ -273,6 +283,6 @@ def _spread(positions: Value, size: int, axes: Shape, shape: Shape) -> Value:
     return lax.broadcast_in_dim(positions, shape, axes) if typeof(positions).shape != shape else positions
 
 
-def rows_of(positions: Value, place: int, ndim: int) -> Shape:
-    """Return which axes of the rows positions have, if their common shape has `ndim` axes from axis `place` on."""
-    return tuple(range(place + ndim - len(typeof(positions).shape), place + ndim))
+def rows_of(shape: Shape, place: int, ndim: int) -> Shape:
+    """Return the axes of the rows that positions of `shape` have; all positions have `ndim`, from axis `place` on."""
+    return tuple(range(place + ndim - len(shape), place + ndim))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from calque_core import lax
-from calque_core.arrays.indices import MASKS, basic_item
+from calque_core.arrays.index_items import MASKS, basic_item
 from calque_core.errors import NonConcreteBooleanIndexError, ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.broadcast import broadcast_to

@@ -113,7 +113,7 @@ if _TYPE_CHECKING:
     from calque_core.primitives.rules import missing_rule, rules_by_family, settings_key
     from calque_core.staging.by_types import by_types
     from calque_core.staging.expansions import (
-        FunctionProgram, add_option, add_options, function_program, holds_equations_alone, is_new_operand,
+        FunctionProgram, Option, add_option, add_options, function_program, holds_equations_alone, is_new_operand,
         makes_its_results, may_expand, staged_apart,
     )
     from calque_core.staging.jit_tracer import JitTracer, new_eqn
@@ -235,7 +235,7 @@ _LATE = {
     "calque_core.primitives.rules": "missing_rule, rules_by_family, settings_key",
     "calque_core.staging.by_types": "by_types",
     "calque_core.staging.expansions": (
-        "FunctionProgram, add_option, add_options, function_program, holds_equations_alone, is_new_operand, "
+        "FunctionProgram, Option, add_option, add_options, function_program, holds_equations_alone, is_new_operand, "
         "makes_its_results, may_expand, staged_apart"
     ),
     "calque_core.staging.jit_tracer": "JitTracer, new_eqn",
@@ -293,7 +293,7 @@ __all__ = [
     "check_program", "run_program", "as_declared", "forwarded_inputs",
     # Programs as functions that call NumPy, one per types of the operands
     "Plans", "all_take_plans", "exact_params", "StraightLine", "is_straight", "JaxprFunction",
-    "FunctionProgram", "add_option", "add_options", "function_program", "holds_equations_alone",
+    "FunctionProgram", "Option", "add_option", "add_options", "function_program", "holds_equations_alone",
     "is_new_operand", "makes_its_results", "may_expand", "recorder", "staged_apart",
     # Effects, and functions that programs call
     "has_ordered", "exact_effects", "register_effects_barrier", "HostCall", "HostFunction",

@@ -160,15 +160,22 @@ def gather_impl_for_types(
     mode: GatherScatterMode,
     **_: Any,
 ) -> Callable[..., Value] | None:
-    """Return `numpy.take` if indices point along one axis, and their own axes stand in its place."""
-    rows = indices_aval.shape[:-1]
-    axis = gather_windows(x_aval.shape, dimension_numbers, slice_sizes).indexed_axis
-    if axis is None or mode is GatherScatterMode.FILL_OR_DROP or here().settings.enable_checks:
+    """Return `numpy.take` for positions along one axis whose own axes stand in its place; for more, NumPy's index."""
+    windows, rows = gather_windows(x_aval.shape, dimension_numbers, slice_sizes), indices_aval.shape[:-1]
+    if not windows.are_lines or mode is GatherScatterMode.FILL_OR_DROP or here().settings.enable_checks:
         return None
-    ndim = len(rows) + x_aval.ndim - 1
-    if dimension_numbers.offset_dims != tuple(d for d in range(ndim) if not axis <= d < axis + len(rows)):
+    order = result_order(windows, dimension_numbers.offset_dims, len(rows))
+    axis, num_columns = windows.mapped[0], len(windows.mapped)
+    if num_columns == 1 and order[axis : axis + len(rows)] == list(range(len(rows))):
+        return lambda x, indices: x.take(indices.reshape(rows), axis, mode="clip")
+    if not rows:
         return None
-    return lambda x, indices: x.take(indices.reshape(rows), axis, mode="clip")
+
+    def evaluate(x: Value, indices: Value) -> Value:
+        places = windows.clipped(indices)
+        return x.transpose(windows.order)[tuple([places[..., i] for i in range(num_columns)])].transpose(order)
+
+    return evaluate
 
 
 gather_p.def_impl(gather_impl, leaf=True, for_types=gather_impl_for_types)

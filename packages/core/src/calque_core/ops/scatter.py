@@ -160,16 +160,19 @@ def _impl_for_types(ufunc: np.ufunc) -> ImplForTypes:
         mode: GatherScatterMode,
         **_: Any,
     ) -> Callable[..., Value] | None:
-        rows = indices_aval.ndim - 1
-        is_behind = dimension_numbers.update_window_dims == tuple(range(rows, updates_aval.ndim))
         windows = scatter_windows(x_aval.shape, updates_aval.shape, dimension_numbers)
-        if windows.indexed_axis != 0 or not rows or not is_behind or mode is not GatherScatterMode.CLIP:
+        if not windows.are_lines or indices_aval.ndim < 2 or mode is not GatherScatterMode.CLIP:
             return None
+        rows_first = inverse(result_order(windows, dimension_numbers.update_window_dims, indices_aval.ndim - 1))
+        lines_last, strides = inverse(windows.order), np.array(windows.strides)
 
         def evaluate(x: Value, indices: Value, updates: Value) -> Value:
-            out = np.array(x, order="C")
-            combine_lines(ufunc, out, windows.clipped(indices).reshape(-1), updates)
-            return out
+            out = np.array(x.transpose(windows.order), order="C")
+            places = windows.clipped(indices)
+            places = places.reshape(-1) if len(strides) == 1 else places.dot(strides).reshape(-1)
+            lines = out.reshape(-1, *out.shape[len(strides) :])
+            combine_lines(ufunc, lines, places, updates.transpose(rows_first))
+            return out.transpose(lines_last)
 
         return evaluate
 

@@ -98,10 +98,9 @@ class Windows:
         return np.array([self.shape[axis] - self.sizes[axis] for axis in self.mapped], np.int64)
 
     @cached_property
-    def indexed_axis(self) -> int | None:
-        """The axis that indices point along, if it is one, and windows leave it out and fill all other axes."""
-        is_one = len(self.mapped) == 1 and self.mapped == self.collapsed and not self.batching
-        return self.mapped[0] if is_one and not self.cut else None
+    def are_lines(self) -> bool:
+        """Whether windows leave out the axes that indices point along, in their order, and fill all other axes."""
+        return bool(self.mapped) and self.mapped == self.collapsed and not self.batching and not self.cut
 
     # Evaluation
 
@@ -150,11 +149,15 @@ class Windows:
             index.append(position)
         return tuple(index)
 
+    @cached_property
+    def strides(self) -> list[int]:
+        """For each of the axes `indexed`, the step from an element to the next, counted in elements of these axes."""
+        sizes = [self.shape[axis] for axis in self.indexed]
+        return [prod(sizes[i + 1 :]) for i in range(len(sizes))]
+
     def flat_positions(self, indices: Value) -> Value:
         """Return `positions` as positions among all elements of the axes `indexed`: [rows * cut]."""
-        sizes = [self.shape[axis] for axis in self.indexed]
-        strides = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
-        flat = sum(position * stride for position, stride in zip(self.positions(indices), strides))
+        flat = sum(position * stride for position, stride in zip(self.positions(indices), self.strides))
         shape = indices.shape[:-1] + tuple(self.sizes[axis] for axis in self.cut)
         return (flat if np.shape(flat) == shape else np.broadcast_to(flat, shape)).reshape(-1)
 

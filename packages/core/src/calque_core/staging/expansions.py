@@ -38,6 +38,18 @@ _BOUNDS = frozenset((NoneType, int))
 _MOST_OPERANDS = 64
 
 
+class Option:
+    """An immutable argument of functions that is compared by identity: two objects never stand for each other.
+
+    >>> from calque_core.extend import Option, add_option
+    >>> key = []
+    >>> add_option(key, Option()), add_option(key, object())
+    (True, False)
+    """
+
+    __slots__ = ()
+
+
 class FunctionProgram(NamedTuple):
     """The equations of a function on operands of known types.
 
@@ -133,7 +145,7 @@ def add_option(key: list[Any], x: Value) -> bool:
     if kind is tuple:
         key += kind, len(x)
         return all([add_option(key, item) for item in x])  # noqa: C419  (a list: half of the time)
-    if x is Ellipsis:
+    if x is Ellipsis or isinstance(x, Option):
         key.append(x)
         return True
     return False
