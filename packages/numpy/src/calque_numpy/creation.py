@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, iinfo, implements, is_tracer, lax, typeof
-from calque_core.extend import describe_value, is_array_like, kind_of, where
+from calque_core.extend import describe_value, is_array_like, kind_of, types_decide, where
 from calque_core.extend.numpy_functions import (
     SCALARS,
     array_of,
@@ -104,6 +104,7 @@ def _check_range(a: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
             )
 
 
+@types_decide
 def array(
     object: Value, dtype: DType = None, *, copy: bool | None = True, order: Order = None, ndmin: int = 0
 ) -> Value:

@@ -26,7 +26,7 @@ from calque_core.extend import (
     mark_wrapper,
     types_decide,
 )
-from calque_core.extend.numpy_functions import with_arrays
+from calque_core.extend.numpy_functions import with_arrays, with_items
 
 Value = Any
 Function = Callable[..., Value]
@@ -117,6 +117,7 @@ def _by_rules(
     try:
         if kwargs or not _SEQUENCES.isdisjoint(map(type, args)):
             args, kwargs = with_arrays(function, args, kwargs)
+            return here().trace.process_function(*with_items(function, args), kwargs)
         return here().trace.process_function(function, args, kwargs)
     except TypeError as error:
         return _after_refusal(error, numpy_function, args, kwargs)

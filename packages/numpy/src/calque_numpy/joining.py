@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import implements, lax, typeof
-from calque_core.extend import integer, is_array_like, short_repr, where
+from calque_core.extend import integer, is_array_like, short_repr, types_decide, where
 from calque_core.extend.numpy_functions import (
     astype,
     canonical_axis,
@@ -56,6 +56,7 @@ def _check_several(name: str, arrays: Any) -> None:
 
 
 @implements(np.concatenate)
+@types_decide
 def concatenate(
     arrays: Sequence[Value], axis: int | None = 0, out: None = None, *, dtype: DType = None, casting: str = "same_kind"
 ) -> Value:
@@ -84,6 +85,7 @@ def _strong_scalars(arrays: Iterable[Value]) -> list[Value]:
 
 
 @implements(np.stack)
+@types_decide
 def stack(
     arrays: Sequence[Value], axis: int = 0, out: None = None, *, dtype: DType = None, casting: str = "same_kind"
 ) -> Value:
@@ -102,6 +104,7 @@ def stack(
 
 
 @implements(np.vstack)
+@types_decide
 def vstack(tup: Sequence[Value], *, dtype: DType = None, casting: str = "same_kind") -> Value:
     """Return the arrays one below the other, vectors as rows.
 
@@ -116,6 +119,7 @@ def vstack(tup: Sequence[Value], *, dtype: DType = None, casting: str = "same_ki
 
 
 @implements(np.hstack)
+@types_decide
 def hstack(tup: Sequence[Value], *, dtype: DType = None, casting: str = "same_kind") -> Value:
     """Return the arrays side by side: joined along the second axis, vectors along their only axis.
 
@@ -129,6 +133,7 @@ def hstack(tup: Sequence[Value], *, dtype: DType = None, casting: str = "same_ki
 
 
 @implements(np.dstack)
+@types_decide
 def dstack(tup: Sequence[Value]) -> Value:
     """Return the arrays one behind the other: joined along the third axis.
 
@@ -141,6 +146,7 @@ def dstack(tup: Sequence[Value]) -> Value:
 
 
 @implements(np.column_stack)
+@types_decide
 def column_stack(tup: Sequence[Value]) -> Value:
     """Return the arrays side by side, vectors as columns.
 
@@ -293,6 +299,7 @@ def unstack(x: Value, /, *, axis: int = 0) -> tuple[Value, ...]:
 
 
 @implements(np.block)
+@types_decide
 def block(arrays: Any) -> Value:
     """Return an array made of blocks: the innermost lists are joined along the last axis, lists of them along the next.
 

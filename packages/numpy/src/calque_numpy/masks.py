@@ -55,6 +55,7 @@ def where(condition: Value, x: Value = _MISSING, y: Value = _MISSING) -> Value:
 
 
 @implements(np.select)
+@types_decide
 def select(condlist: Sequence[Value], choicelist: Sequence[Value], default: Value = 0) -> Value:
     """Return, for each element, the choice of the first condition that holds, or `default`.
 

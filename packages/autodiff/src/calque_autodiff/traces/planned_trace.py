@@ -27,6 +27,7 @@ from calque_core.extend import (
     DEFAULT_SETTINGS,
     SCALAR_TYPES,
     ArrayOperations,
+    FunctionOfItems,
     JaxprFunction,
     add_option,
     add_options,
@@ -118,7 +119,8 @@ class PlannedTrace(JVPTrace):
         if type(function) is JaxprFunction:
             return self.process_program(function, args)
         key: list[Any] = [function]
-        kinds = _ARRAYS_AND_FLOATS if function in decided_by_types else FLOATS
+        promised = function.function if type(function) is FunctionOfItems else function
+        kinds = _ARRAYS_AND_FLOATS if promised in decided_by_types else FLOATS
         operands = self.operands(key, args, kinds, add_option)
         if operands is None or (options and not add_options(key, options)) or not may_expand():
             return function(*args, **options)

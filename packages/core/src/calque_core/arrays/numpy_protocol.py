@@ -21,7 +21,7 @@ import numpy as np
 
 from calque_core.arrays.numpy_arithmetic import as_dtype
 from calque_core.arrays.numpy_names import function_named, function_names, ufunc_method, ufunc_named, ufunc_names
-from calque_core.arrays.numpy_sequences import array_of, has_tracer, host_values, with_arrays
+from calque_core.arrays.numpy_sequences import array_of, has_tracer, host_values, with_arrays, with_items
 from calque_core.context import here
 from calque_core.errors import NumpyRuleError, similar_name
 from calque_core.frames.source import where
@@ -226,7 +226,7 @@ def __array_function__(self: Value, func: Any, types: Any, args: tuple[Any, ...]
     try:
         function = array_functions.get(func) or _load(func)
         args, kwargs = with_arrays(function, args, kwargs)
-        return here().trace.process_function(function, args, kwargs)
+        return here().trace.process_function(*with_items(function, args), kwargs)
     except NumpyRuleError:
         if has_tracer(args) or has_tracer(kwargs):
             raise

@@ -1,7 +1,8 @@
 """Lists and tuples in place of arrays; they may hold tracers and device arrays.
 
 One idea: a list stands for the array that NumPy would make from it, so it becomes an array before any rule runs.  The
-names of the parameters, which are NumPy's, mark the arguments of a function that are arrays.
+names of the parameters, which are NumPy's, mark the arguments of a function that are arrays.  To a trace, a function of
+a list of arrays is a function of its items.
 
 Read next: `numpy_protocol.py`, which converts the arguments of NumPy's functions.
 """
@@ -18,9 +19,10 @@ import numpy as np
 from calque_core import lax
 from calque_core.arrays.numpy_arithmetic import as_dtype
 from calque_core.errors import ShapeError
-from calque_core.frames.source import current_call, where
+from calque_core.frames.source import current_call, mark_wrapper, where
 from calque_core.ops.declare import as_result
 from calque_core.ops.weakness import strong
+from calque_core.record import Record
 from calque_core.traces.tracer import Tracer
 from calque_core.types.array_methods import ArrayMethods
 from calque_core.types.avals import short_repr, typeof
@@ -160,3 +162,60 @@ def _name(function: Function, position: int) -> str:
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
             positional.append(parameter.name)
     return positional[position] if position < len(positional) else ""
+
+
+# Functions of lists
+
+_MOST_ITEMS = 64
+
+
+class FunctionOfItems(Record):
+    """A function of arrays in place of a function of lists of arrays: its arguments are the items of all lists.
+
+    `structure` holds, for each argument of the function, None, or the class of a list and the structures of its items.
+    """
+
+    function: Function
+    structure: tuple[Any, ...]
+
+    @property
+    def __name__(self) -> str:
+        return self.function.__name__
+
+    @mark_wrapper
+    def __call__(self, *items: Value, **options: Value) -> Value:
+        rest = iter(items)
+        return self.function(*[_item(part, rest) for part in self.structure], **options)
+
+
+def _item(structure: Any, items: Iterator[Value]) -> Value:
+    """Return the next argument, with the next of `items` in its structure."""
+    return next(items) if structure is None else structure[0]([_item(part, items) for part in structure[1:]])
+
+
+def with_items(function: Function, args: Sequence[Value]) -> tuple[Function, Sequence[Value]]:
+    """Return a call without lists that hold tracers: a trace then takes each item as an argument.
+
+    A call of many items stays as it is.
+
+    >>> from calque_core.extend.numpy_functions import with_items
+    >>> with_items(sum, ([1.0, 2.0],))
+    (<built-in function sum>, ([1.0, 2.0],))
+    """
+    if not any(type(x) in _SEQUENCES and _holds_tracer(x) for x in args):
+        return function, args
+    items: list[Value] = []
+    structure = tuple([_structure(x, items) for x in args])
+    return (FunctionOfItems(function, structure), items) if len(items) <= _MOST_ITEMS else (function, args)
+
+
+def _structure(x: Value, items: list[Value]) -> Any:
+    """Append the items of nested lists, or any other value, to a list; return their structure."""
+    if type(x) in _SEQUENCES:
+        return (type(x), *[_structure(item, items) for item in x])
+    items.append(x)
+    return None
+
+
+def _holds_tracer(x: Sequence[Value]) -> bool:
+    return any(isinstance(item, Tracer) or (type(item) in _SEQUENCES and _holds_tracer(item)) for item in x)

@@ -15,7 +15,7 @@ from calque_core.late import late_names as _late_names
 if _TYPE_CHECKING:
     from calque_core.arrays import ArrayOperations
     from calque_core.arrays.indexing import is_advanced
-    from calque_core.arrays.numpy_sequences import has_tracer, host_values
+    from calque_core.arrays.numpy_sequences import FunctionOfItems, has_tracer, host_values
     from calque_core.backends import known_devices, register_devices
     from calque_core.calls.api_util import (
         FlatFunction, FlatPrimals, arg_names, argument_at, array_leaves, call, check_arrays, check_callable,
@@ -139,7 +139,7 @@ if _TYPE_CHECKING:
 _LATE = {
     "calque_core.arrays": "ArrayOperations",
     "calque_core.arrays.indexing": "is_advanced",
-    "calque_core.arrays.numpy_sequences": "has_tracer, host_values",
+    "calque_core.arrays.numpy_sequences": "FunctionOfItems, has_tracer, host_values",
     "calque_core.backends": "known_devices, register_devices",
     "calque_core.calls.api_util": (
         "FlatFunction, FlatPrimals, arg_names, argument_at, array_leaves, call, check_arrays, check_callable, "
@@ -271,7 +271,7 @@ __all__ = [
     "Settings", "DEFAULT_SETTINGS", "here", "own_context", "active", "entered", "settings_key",
     # Traces
     "JaxprTrace", "BorrowingTrace", "JitTracer", "new_eqn", "record_call", "check_lift", "only_evaluates",
-    "plain_types", "ArrayOperations", "by_types", "types_decide", "decided_by_types",
+    "plain_types", "ArrayOperations", "by_types", "types_decide", "decided_by_types", "FunctionOfItems",
     "function_evaluators", "register_function_evaluator",
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",

@@ -24,7 +24,7 @@ if _TYPE_CHECKING:
     from calque_core.arrays.numpy_reductions import (
         all, any, argmax, argmin, fill_masked, keep_axes, max, min, prod, reduced_axes, sum, sum_dtype,
     )
-    from calque_core.arrays.numpy_sequences import KINDS, SCALARS, array_of, with_arrays
+    from calque_core.arrays.numpy_sequences import KINDS, SCALARS, array_of, with_arrays, with_items
     from calque_core.arrays.numpy_shapes import (
         astype, clip, copy, ndim, ravel, reshape, round, shape, size, squeeze, swapaxes, transpose,
     )
@@ -57,7 +57,7 @@ _LATE = {
     "calque_core.arrays.numpy_reductions": (
         "all, any, argmax, argmin, fill_masked, keep_axes, max, min, prod, reduced_axes, sum, sum_dtype"
     ),
-    "calque_core.arrays.numpy_sequences": "KINDS, SCALARS, array_of, with_arrays",
+    "calque_core.arrays.numpy_sequences": "KINDS, SCALARS, array_of, with_arrays, with_items",
     "calque_core.arrays.numpy_shapes": (
         "astype, clip, copy, ndim, ravel, reshape, round, shape, size, squeeze, swapaxes, transpose"
     ),
@@ -96,7 +96,7 @@ __all__ = [
     # Arguments of such a function
     "Axes", "reduced_axes", "keep_axes", "fill_masked", "sum_dtype", "implements_by_name",
     "canonical_axes", "canonical_axis", "integers", "refuse", "KINDS", "SCALARS", "array_of", "with_arrays",
-    "on_device",
+    "with_items", "on_device",
     "dtype_argument", "can_cast", "as_result", "binary", "check_dtypes", "floating", "promoted_dtype",
 ]  # fmt: skip
 
