@@ -141,38 +141,46 @@ def program(length, tool):
 
 
 @contextlib.contextmanager
+def without_collections():
+    """Let no search for garbage call functions, of objects of earlier tests, in a block that counts them."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@contextlib.contextmanager
 def counted_calls():
     """Count the calls, of Python and of built-in functions, in a block."""
     counts = [0]
-    gc.collect()  # which may call functions, for objects of earlier tests
-    gc.disable()
 
     def count(frame, event, arg):
         counts[0] += event in ("call", "c_call")
 
-    sys.setprofile(count)
-    try:
-        yield counts
-    finally:
-        sys.setprofile(None)
-        gc.enable()
+    with without_collections():
+        sys.setprofile(count)
+        try:
+            yield counts
+        finally:
+            sys.setprofile(None)
 
 
 @contextlib.contextmanager
 def counted_lines():
     """Count the lines of Python code that run in a block."""
     counts = [0]
-    gc.collect()
 
     def count(frame, event, arg):
         counts[0] += event == "line"
         return count
 
-    sys.settrace(count)
-    try:
-        yield counts
-    finally:
-        sys.settrace(None)
+    with without_collections():
+        sys.settrace(count)
+        try:
+            yield counts
+        finally:
+            sys.settrace(None)
 
 
 def check_growth(run, small, large, counted=counted_calls):
