@@ -85,7 +85,7 @@ def normal_form(aval: ShapedArray, index: Any, *, is_checked: bool = True) -> Fo
     positions: list[Value] = []
     for item in index if type(index) is tuple else (index,):
         is_usual = type(item) is np.ndarray and item.ndim and item.dtype.kind in "iub"  # 2 us sooner
-        part = unknown if is_usual else basic_item(item)
+        part = unknown if is_usual or type(item) is list else basic_item(item)
         if part is unknown:
             part = _add_array(item if is_usual else array_item(aval, item), positions)
         elif type(part) is int and not is_checked:  # it may be out of bounds, as the positions of an array may
