@@ -94,6 +94,8 @@ def test_positions_that_the_function_writes_to_keep_their_values_for_the_derivat
         (np.array([2**63], np.uint64), "index 9223372036854775808 is out of bounds at {}: axis 0 of float64[2,3,4]"),
         (np.array([2**64 - 1], np.uint64), "index 18446744073709551615 is out of bounds at {}: axis 0"),
         (np.array([0.5]), "an index of float64[2,3,4] at {} has type float64[1]. Use integers, slices"),
+        ([2**70], "an index of float64[2,3,4] at {} is an array of dtype object. Use integers, slices"),
+        ([2**40], "index 1099511627776 is out of bounds at {}: axis 0 of float64[2,3,4] has size 2."),
         (["a"], "an index of float64[2,3,4] at {} is an array of dtype <U1. Use integers, slices"),
         ([[1], [0, 1]], "an index at {}: [[1], [0, 1]] is no array, since its items have different shapes."),
         ((ROWS, ROWS[:3]), "the arrays of an index at {} have shapes (4,) and (3,), which do not broadcast."),
