@@ -16,6 +16,7 @@ from calque_autodiff.signs import added, computed
 from calque_autodiff.traces.steps import LinearizedOperation, Pull
 from calque_core import Trace, Var, evaluation
 from calque_core.extend import DEFAULT_SETTINGS, all_take_plans, here, marked, plain_types
+from calque_core.lax import add_any_p
 
 Value = Any
 
@@ -39,7 +40,10 @@ def pull_steps(eqns: list[Any], bars: dict[Any, Value], context: Any) -> None:
             except Exception:  # noqa: BLE001  the program raises it again, and names the primitive
                 return
             for x, ct in zip(invars, cts):
-                bars[x] = added(bars[x], ct) if x in bars else ct
+                before = bars.get(x)
+                if before is not None:  # `added` takes 0.5 us more
+                    ct = add_any_p.impl(before, ct) if type(before) in plain_types else added(before, ct)
+                bars[x] = ct
             del bars[result]
         eqns.pop()
 

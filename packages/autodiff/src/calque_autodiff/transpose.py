@@ -69,7 +69,9 @@ def backward(
     context = own_context()
     before = context.source
     try:
-        _pull_back(eqns, known, bars, context)
+        pull_steps(eqns, bars, context)
+        if eqns:
+            _pull_back(eqns, known, bars, context)
         return {v: computed(ct) if type(ct) is Negative else ct for v, ct in bars.items()}
     finally:  # around a call: from Python 3.12 on, an interrupt at the end of a loop's `if` passes by the `finally`
         context.source = before
@@ -82,7 +84,6 @@ def _pull_back(eqns: list[Any], known: Mapping[Var, Value], bars: dict[Any, Valu
     is_checked = context.settings.enable_checks
     copies_into = context.trace if may_copy_transpositions(context.trace) else None
     forward_position = source = None
-    pull_steps(eqns, bars, context)
     while eqns:
         primitive, invars, results, params, position = eqns.pop()
         if type(primitive) is LinearizedOperation:  # a step: its parameters are residuals

@@ -30,8 +30,10 @@ class Tape(NamedTuple):
 
     def kept_for_long(self, shared: Sequence[Value]) -> Tape:
         """Return the program with copies of residuals that the user can write to: captured arrays, and `shared`."""
-        residuals = [x for entry in self.eqns if type(entry) is Step for x in entry.residuals]
-        values = [*self.consts, *residuals]
+        values = list(self.consts)
+        for entry in self.eqns:
+            if type(entry) is Step:
+                values += entry[3]  # the residuals
         safe = copied_where_exposed(values, shared)
         if safe is values:
             return self
