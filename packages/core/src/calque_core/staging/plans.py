@@ -48,6 +48,8 @@ def exact_params(params: Mapping[str, Any]) -> tuple[Any, ...]:
     (False, False)
     """
     values = tuple(params.values())
+    if len(values) == 1 and type(values[0]) is int:  # an axis, say; 0.3 us sooner
+        return *params, values
     try:
         exact: Any = marshal.dumps(values, 2)  # 0.1 us for numbers, texts and tuples; later versions count references
         if _BUFFER in exact:
