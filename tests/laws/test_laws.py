@@ -169,8 +169,9 @@ def test_adjoint(program, dtype):
         for _ in range(2):  # the third time, operations and functions run as steps
             vjp(fun, *xs)
         last, f_vjp = vjp(fun, *xs)
-        assert_same(again, outs)
-        assert_same(last, outs)
+        ulps = program.ulps_in(dtype) if program.by_array else 0  # an inner derivative may add in another order
+        assert_within(again, outs, ulps, by_array=True)
+        assert_within(last, outs, ulps, by_array=True)
         assert_within(f_lin(*dots), out_dots, program.ulps_in(dtype), by_array=True)
         cts = directions(outs, 2)
         bars = f_vjp(cts)

@@ -39,11 +39,12 @@ def pull_steps(eqns: list[Any], bars: dict[Any, Value], context: Any) -> None:
                 cts = function(ct, *residuals)
             except Exception:  # noqa: BLE001  the program raises it again, and names the primitive
                 return
-            for x, ct in zip(invars, cts):
+            for x, bar in zip(invars, cts):
                 before = bars.get(x)
-                if before is not None:  # `added` takes 0.5 us more
-                    ct = add_any_p.impl(before, ct) if type(before) in plain_types else added(before, ct)
-                bars[x] = ct
+                if before is None:
+                    bars[x] = bar
+                else:  # `added` takes 0.5 us more
+                    bars[x] = add_any_p.impl(before, bar) if type(before) in plain_types else added(before, bar)
             del bars[result]
         eqns.pop()
 
