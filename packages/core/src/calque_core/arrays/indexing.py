@@ -101,7 +101,7 @@ def read(x: Value, form: Form, **options: Any) -> Value:
 
 
 class Reading(Record):
-    """What a layout decides of reading: an index of slices and integers, then the windows of one gather.
+    """The part of a read that its layout decides: an index of slices and integers, then the windows of one gather.
 
     `columns` holds, for each array of positions, the size of its axis, and its axes among the rows of indices.
     """

@@ -1,6 +1,6 @@
 """NumPy's indices in normal form: one part for each axis of the array, and one for each new axis.
 
-One idea: the types of an index decide its `Layout`, which is worked out once; what is left are the arrays of positions.
+One idea: the types of an index decide its `Layout`, which is worked out once; the arrays of positions stand beside it.
 A part is None (a new axis), the bounds of a slice, a known integer, or `Positions`, in the place of an array.  A known
 mask is the positions where it holds; `...` is full slices.  Reading (`indexing.py`) and updating (`at.py`) take the
 normal form, and know no other kinds of indices.
@@ -40,7 +40,7 @@ class Positions(Record):
 
 
 class Layout(Option):
-    """What the types of an index of an array of type `aval` decide.
+    """The part of an index that types decide, for an array of type `aval`.
 
     `axes` holds the axis of each array of positions.  `shape` is the shape to which all positions are broadcast; its
     axes stand in the result where `place` axes, of slices and new ones, are before them.  `is_basic` says that there
@@ -58,7 +58,7 @@ class Layout(Option):
 class Form(Record):
     """An index in normal form: its layout and its arrays of positions.
 
-    Known positions are counted from the start; those out of bounds are below zero, or the size of the axis or more.
+    Known positions are counted from the start; a position out of bounds is below zero, or the size of the axis or more.
     """
 
     layout: Layout
@@ -193,7 +193,7 @@ def _from_start(aval: ShapedArray, axis: int, positions: Value, is_checked: bool
     if size <= _COUNTED and positions.ndim and positions.dtype.kind == "i":
         try:
             return _count(size)[positions]  # 6 us sooner than comparisons
-        except IndexError:
+        except IndexError:  # the comparisons below name the position that is out of bounds, or mark it
             pass
     if positions.dtype.kind == "u":
         counted: Value = np.minimum(positions.astype(np.uint64), np.uint64(size))

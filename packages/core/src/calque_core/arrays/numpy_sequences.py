@@ -184,8 +184,8 @@ class FunctionOfItems(Record):
 
     @mark_wrapper
     def __call__(self, *items: Value, **options: Value) -> Value:
-        rest = iter(items)
-        return self.function(*[_item(part, rest) for part in self.structure], **options)
+        remaining = iter(items)
+        return self.function(*[_item(part, remaining) for part in self.structure], **options)
 
 
 def _item(structure: Any, items: Iterator[Value]) -> Value:
