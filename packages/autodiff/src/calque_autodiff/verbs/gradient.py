@@ -110,14 +110,15 @@ def _transform(
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         places = chosen.find(args, kwargs)
         positions, names = places.positions, places.keywords
-        varied = ([args[i] for i in positions], {k: kwargs[k] for k in names})
+        varied = (*[args[i] for i in positions], *[kwargs[name] for name in names])
         leaves, tree = tree_flatten(varied)
         leaves, avals = _checked_leaves(chosen.caller, fun, args, kwargs, leaves, (positions, names), options)
 
-        def restricted(by_position: Sequence[Any], by_name: dict[str, Any]) -> Any:
+        def restricted(*values: Any) -> Any:
             merged = list(args)
-            for i, x in zip(positions, by_position):
+            for i, x in zip(positions, values):
                 merged[i] = x
+            by_name = dict(zip(names, values[len(positions) :])) if names else {}
             return call(fun, verb, *merged, **(kwargs | by_name))
 
         restricted.__wrapped__ = fun  # type: ignore[attr-defined]  # `functools.wraps` takes four times as long
@@ -128,9 +129,9 @@ def _transform(
             check_scalar_output(chosen.caller, out, outs, holomorphic=options[0])
             cts = backward_linear(tape, tape.consts, [typeof(outs[0]).dtype.type(1)], is_last=True)
             bars = spread_cotangents(chosen.caller, cts, avals)
-            separate = copy_shared(bars, leaves, tree_leaves(flat.aux), captures.held.values())
-        by_position, by_name = tree.unflatten(separate)
-        gradients = chosen.arrange(places, by_position, by_name)
+            separate = copy_shared(bars, leaves, tree_leaves(flat.aux) if has_aux else (), captures.held.values())
+        values = tree.unflatten(separate)
+        gradients = chosen.arrange(places, values[: len(positions)], dict(zip(names, values[len(positions) :])))
         return ((out, flat.aux) if has_aux else out), gradients
 
     return value_and_gradient
@@ -155,7 +156,7 @@ def _checked_leaves(
         counts = [len(tree_flatten(x)[0]) for x in (*args, *(kwargs[k] for k in sorted(kwargs)))]
         starts = [sum(counts[:i]) for i in range(len(counts))]
         keywords = sorted(kwargs)
-        places = [*chosen[0], *(len(args) + keywords.index(k) for k in sorted(chosen[1]))]
+        places = [*chosen[0], *(len(args) + keywords.index(k) for k in chosen[1])]
         return [all_names[starts[p] + i] for p in places for i in range(counts[p])]
 
     check_arrays(leaves, names, caller)

@@ -51,7 +51,7 @@ def copy_shared(results: Sequence[Value], *reserved: Iterable[Value]) -> list[Va
         if isinstance(x, np.ndarray):
             if owner_ids is None:
                 owner_ids = _owner_ids(reserved)
-            memory_owner = owner(x)
+            memory_owner = x if x.base is None else owner(x)
             if type(memory_owner) is Copied or (id(memory_owner) in owner_ids and is_writable(x)):
                 separate[i] = x.copy()
             owner_ids.add(id(memory_owner))
@@ -59,7 +59,12 @@ def copy_shared(results: Sequence[Value], *reserved: Iterable[Value]) -> list[Va
 
 
 def _owner_ids(reserved: Iterable[Iterable[Value]]) -> set[int]:
-    return {id(x if x.base is None else owner(x)) for values in reserved for x in values if isinstance(x, np.ndarray)}
+    owner_ids = set()
+    for values in reserved:
+        for x in values:
+            if isinstance(x, np.ndarray):
+                owner_ids.add(id(x if x.base is None else owner(x)))
+    return owner_ids
 
 
 def copy_writable(results: Sequence[Value]) -> list[Value]:
