@@ -75,7 +75,7 @@ class BatchTrace(Trace):
     takes_plans = True
 
     def __init__(self, parent: Trace, axis: AxisData, tag: object = None) -> None:
-        super().__init__(parent)
+        Trace.__init__(self, parent)  # `super()` takes 0.1 us more
         self.axis = axis
         self.tag = object() if tag is None else tag
         self.is_in_mesh = bool(here().varying_axes)  # whether types say along which axes of a mesh values vary

@@ -116,7 +116,7 @@ def mapped_axes(
         if axis is None:
             dims.append(None)
             continue
-        shape = typeof(x).shape
+        shape = x.shape if type(x) is np.ndarray else typeof(x).shape  # 0.2 us sooner
         dim = axis if type(axis) is int and 0 <= axis < len(shape) else _position(caller, x, axis, names, i)
         dims.append(dim)
         if size is None:

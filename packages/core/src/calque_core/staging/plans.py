@@ -47,9 +47,11 @@ def exact_params(params: Mapping[str, Any]) -> tuple[Any, ...]:
     >>> exact_params({"k": 1}) == exact_params({"k": True}), exact_params({"k": 0.0}) == exact_params({"k": -0.0})
     (False, False)
     """
+    if len(params) == 1:
+        (item,) = params.items()
+        if type(item[1]) is int:  # an axis, say; 0.4 us sooner
+            return item
     values = tuple(params.values())
-    if len(values) == 1 and type(values[0]) is int:  # an axis, say; 0.3 us sooner
-        return *params, values
     try:
         exact: Any = marshal.dumps(values, 2)  # 0.1 us for numbers, texts and tuples; later versions count references
         if _BUFFER in exact:
