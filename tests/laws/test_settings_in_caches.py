@@ -110,6 +110,8 @@ CONTAINERS = {
     "calque_autodiff.signs.signs": "a registry: functions",
     "calque_core.arrays.numpy_protocol.declared": "a registry: functions",
     "calque_core.types.array_methods._defined": "a registry: functions",
+    "calque_core.ops.numpy_calls.on_arrays": "a registry: functions",
+    "calque_core.ops.numpy_calls.on_floats": "a registry: functions",
     "calque_core.types.array_methods.decided_by_types": "a registry: functions",
     "calque_core.ops.linear.zeros": "a registry: functions",
     "calque_core.backends._backends": "a registry: functions of classes",

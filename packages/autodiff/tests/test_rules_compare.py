@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import grad, jvp, linear_transpose, vjp
-from calque_core import MissingRuleError, float0, lax
+from calque_core import MissingRuleError, float0, lax, make_jaxpr
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 
@@ -84,3 +84,8 @@ def test_transposing_a_choice_by_an_unknown_condition_is_refused():
 
     with pytest.raises(MissingRuleError, match=r"'select_n'.* cannot be transposed"):
         linear_transpose(f, 1.0)(1.0)
+
+
+def test_a_constant_case_of_a_choice_has_no_cotangent():
+    program = make_jaxpr(grad(lambda x: lax.select(lax.gt(x, 0.0), x, 0.0)))(1.0)
+    assert [eqn.primitive.name for eqn in program.eqns].count("select_n") == 2  # the value and one cotangent

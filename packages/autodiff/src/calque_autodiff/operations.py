@@ -32,6 +32,7 @@ from calque_core import (
     Trace,
     Tracer,
     Var,
+    dce_jaxpr,
     eval_context,
     evaluation,
     jaxpr_as_fun,
@@ -47,6 +48,7 @@ from calque_core.extend import (
     holds_equations_alone,
     is_straight,
     makes_its_results,
+    merge_equal_equations,
 )
 
 Value = Any
@@ -78,6 +80,7 @@ def linearized_operation(
 def _linearized(program: Jaxpr, mask: Sequence[bool], multiple_results: bool) -> LinearizedOperation | None:
     outs, avals = program.outvars, program.in_avals
     known, linear, sources = linearization(program, mask)  # without copies, which one use does not repay
+    known = _simplified(known)
     dot_avals = [None if type(v) is Literal else v.aval for v in linear.outvars]
     if not any(dot_avals) or not is_straight(known):
         return None
@@ -113,6 +116,7 @@ def _pull(linear: Jaxpr, num_residuals: int, has_ct: tuple[bool, ...]) -> Pull:
     mask = [type(v) is not Literal and next(ct_mask) for v in linear.outvars]
     with eval_context():
         transposed, nonzero = transpose_jaxpr(linear, is_tangent, mask)
+    transposed = _simplified(transposed)
     for_tracers, is_whole = jaxpr_as_fun(transposed), all(nonzero)
     if not is_straight(transposed):
         return Pull(None, for_tracers, nonzero, is_whole)
@@ -128,9 +132,16 @@ def _push(program: Jaxpr, mask: Sequence[bool]) -> Push:
     with eval_context():
         dual, _ = recorded_jvp(program, mask)
     assert is_straight(dual), dual  # else the rules run
+    dual = _simplified(dual)
     code = StraightLine()
     arguments = code.arguments(dual.invars)
     return Push(code.function(arguments, _tuple_of(code.results(dual))), jaxpr_as_fun(dual))
+
+
+def _simplified(program: Jaxpr) -> Jaxpr:
+    """Return a program without equal equations, as parts of a rule and its derivative have them, and dead ones."""
+    smaller, _ = dce_jaxpr(merge_equal_equations(program), [True] * len(program.outvars), instantiate=True)
+    return smaller
 
 
 def _list_of(names: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import canonicalize_dtype, implements, lax, typeof
+from calque_core.extend import polynomial
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import (
     as_dtype,
@@ -280,10 +281,11 @@ def sinc(x: Value) -> Value:
     x = lax.mul(_double_of_integers(x), math.pi)
     is_near = lax.lt(lax.abs(x), 0.25)
     far, near = lax.select(is_near, 1, x), lax.select(is_near, x, 0)
-    square, series = lax.mul(near, near), lax.zeros_like(x)
-    for n in range(7, -1, -1):  # the next term is below 1e-24
-        series = lax.add(lax.mul(series, square), (-1.0) ** n / math.factorial(2 * n + 1))
+    series = polynomial(lax.mul(near, near), _SINC_COEFFICIENTS)
     return lax.select(is_near, series, lax.div(lax.sin(far), far))
+
+
+_SINC_COEFFICIENTS = [(-1.0) ** n / math.factorial(2 * n + 1) for n in range(8)]  # the next term is below 1e-24
 
 
 @implements(np.i0)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, typeof
-from calque_core.extend import integer, kind_of, where
+from calque_core.extend import integer, kind_of, types_decide, where
 from calque_core.extend.numpy_functions import as_dtype, broadcast_to, promoted_dtype
 from calque_core.lax import broadcast_shapes, linalg
 from calque_numpy.creation import asarray
@@ -58,6 +58,7 @@ def check_system(name: str, a: Value, b: Value) -> None:
 
 
 @implements(np.linalg.solve)
+@types_decide
 def solve(a: Value, b: Value) -> Value:
     """Return the solution x of a @ x = b.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, implements, is_tracer, lax, result_type, typeof
-from calque_core.extend import host_values, integer, kind_of
+from calque_core.extend import host_values, integer, kind_of, types_decide
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, ravel, real, true_divide
 from calque_numpy.creation import asarray
@@ -21,6 +21,7 @@ Value = Any
 
 
 @implements(np.polyval)
+@types_decide
 def polyval(p: Value, x: Value) -> Value:
     """Return the values of a polynomial at x, by Horner's scheme.
 

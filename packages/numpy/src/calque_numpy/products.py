@@ -152,6 +152,7 @@ def vdot(a: Value, b: Value, *, precision: PrecisionLike = None, preferred_eleme
 
 
 @implements(np.kron)
+@types_decide
 def kron(a: Value, b: Value) -> Value:
     """Return the matrix of blocks a[i, j] * b.
 
@@ -217,6 +218,7 @@ def _require_matrix(name: str, x1: Value, x2: Value, matrix: Value) -> None:
 
 
 @implements(np.cross)
+@types_decide
 def cross(a: Value, b: Value, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Value:
     """Return the vector products of vectors of length 3, or 2: a missing third component counts as 0.
 

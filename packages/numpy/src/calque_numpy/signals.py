@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
-from calque_core.extend import integer
+from calque_core.extend import integer, types_decide
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, clip, conjugate, imag, mean, real
 from calque_core.extend.numpy_functions import sum as total
@@ -29,6 +29,7 @@ DType = Any
 
 
 @implements(np.convolve)
+@types_decide
 def convolve(a: Value, v: Value, mode: str = "full") -> Value:
     """Return the convolution of two vectors: the sums of a[i] v[n - i].
 
@@ -47,6 +48,7 @@ def convolve(a: Value, v: Value, mode: str = "full") -> Value:
 
 
 @implements(np.correlate)
+@types_decide
 def correlate(a: Value, v: Value, mode: str = "valid") -> Value:
     """Return the correlation of two vectors: the sums of a[n + i] conj(v[i]).
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from calque_autodiff.define import check_known, defjvp, defjvp_all, deftranspose, not_linear, zero_derivative
 from calque_autodiff.rules.arithmetic import summed_to
-from calque_core import Zero, typeof
+from calque_core import UndefinedPrimal, Zero, typeof
 from calque_core.extend import spread
 from calque_core.extend.numpy_functions import greater, less
 from calque_core.lax import (
@@ -70,7 +70,13 @@ def select_n_transpose(ct: Value, which: Value, *cases: Value) -> list[Value]:
     """Return, for each case, the cotangent where the case was chosen, and zeros elsewhere."""
     check_known(select_n_p, which)
     zeros = [typeof(ct).dtype.type(0)] * len(cases)
-    return [None, *(summed_to(select_n(which, *zeros[:i], ct, *zeros[i + 1 :]), x) for i, x in enumerate(cases))]
+    return [
+        None,
+        *(
+            summed_to(select_n(which, *zeros[:i], ct, *zeros[i + 1 :]), x) if type(x) is UndefinedPrimal else None
+            for i, x in enumerate(cases)
+        ),
+    ]
 
 
 def kept_where(mask: Value, x_dot: Value, out: Value) -> Value:

@@ -117,6 +117,7 @@ if _TYPE_CHECKING:
         makes_its_results, may_expand, staged_apart,
     )
     from calque_core.staging.jit_tracer import JitTracer, new_eqn
+    from calque_core.staging.passes import merge_equal_equations
     from calque_core.staging.plans import Plans, all_take_plans, exact_params
     from calque_core.staging.recorder import recorder
     from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace
@@ -239,6 +240,7 @@ _LATE = {
         "makes_its_results, may_expand, staged_apart"
     ),
     "calque_core.staging.jit_tracer": "JitTracer, new_eqn",
+    "calque_core.staging.passes": "merge_equal_equations",
     "calque_core.staging.plans": "Plans, all_take_plans, exact_params",
     "calque_core.staging.recorder": "recorder",
     "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, JaxprTrace",
@@ -292,7 +294,7 @@ __all__ = [
     "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text", "is_debugging",
     "check_program", "run_program", "as_declared", "forwarded_inputs",
     # Programs as functions that call NumPy, one per types of the operands
-    "Plans", "all_take_plans", "exact_params", "StraightLine", "is_straight", "JaxprFunction",
+    "Plans", "all_take_plans", "exact_params", "StraightLine", "is_straight", "JaxprFunction", "merge_equal_equations",
     "FunctionProgram", "Option", "add_option", "add_options", "function_program", "holds_equations_alone",
     "is_new_operand", "makes_its_results", "may_expand", "recorder", "staged_apart",
     # Effects, and functions that programs call

@@ -27,6 +27,7 @@ from calque_core.ops.declare import (
     undefined_message,
 )
 from calque_core.ops.formulas import keeping_dtype
+from calque_core.ops.numpy_calls import numpy_function
 from calque_core.ops.operands import binary
 from calque_core.ops.weakness import strong
 from calque_core.primitives.primitive import Primitive, bind_checked
@@ -199,7 +200,8 @@ def abs_abstract_eval(x_aval: ShapedArray) -> ShapedArray:
     return shaped_array(x_aval.shape, dtype, x_aval.weak_type)
 
 
-abs_p.def_impl(scalars.unary(operator.abs, keeping_dtype(np.absolute)), leaf=True)
+_absolute = scalars.unary(operator.abs, keeping_dtype(np.absolute))
+abs_p.def_impl(_absolute, leaf=True, for_types=numpy_function(_absolute))
 sign_p = declare("sign", SIGNED, keeping_dtype(np.sign))
 
 

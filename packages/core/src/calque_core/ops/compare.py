@@ -7,7 +7,7 @@ first operand has another dtype.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -310,7 +310,13 @@ def select_n_impl(which: Value, *cases: Value) -> Value:
     return out[()]
 
 
-select_n_p.def_impl(select_n_impl, leaf=True)
+def select_n_impl_for_types(which_aval: ShapedArray, *avals: ShapedArray) -> Callable[..., Value] | None:
+    if len(avals) != 2 or which_aval.kind != "b" or not any(aval.shape for aval in (which_aval, *avals)):
+        return None
+    return lambda which, on_false, on_true: np.where(which, on_true, on_false)
+
+
+select_n_p.def_impl(select_n_impl, leaf=True, for_types=select_n_impl_for_types)
 
 
 def select_n(which: Value, *cases: Value) -> Value:

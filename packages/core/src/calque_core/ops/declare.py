@@ -18,6 +18,7 @@ import numpy as np
 from calque_core.context import here
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
+from calque_core.ops.numpy_calls import numpy_function
 from calque_core.ops.operands import binary, promote
 from calque_core.ops.weakness import strong
 from calque_core.primitives.conversion import convert_element_type_p
@@ -123,5 +124,5 @@ def declare(
     primitive.is_elementwise = True
     primitive.weak_kinds = weak_kinds
     primitive.def_abstract_eval(elementwise(name, kinds, result_dtype, weak_kinds), cached=True)
-    primitive.def_impl(impl, leaf=True)
+    primitive.def_impl(impl, leaf=True, for_types=numpy_function(impl))
     return primitive

@@ -13,6 +13,7 @@ import numpy as np
 
 from calque_core.frames.source import where
 from calque_core.ops.declare import undefined_message
+from calque_core.ops.numpy_calls import on_floats
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import native_array
 from calque_core.types.limits import bit_width, wide_dtype
@@ -32,6 +33,7 @@ def keeping_dtype(function: Callable[..., Value]) -> Callable[..., Value]:
         out = function(*args)
         return out if out.dtype is not _INT8 else out.astype(args[0].dtype, copy=False)
 
+    on_floats[impl] = function
     return impl
 
 
@@ -43,6 +45,9 @@ def divide(x: Value, y: Value) -> Value:
     if kind not in "iu":
         return np.divide(x, y)
     return _floor_divide(np.subtract(x, remainder(x, y, "div")), y)
+
+
+on_floats[divide] = np.divide
 
 
 def remainder(x: Value, y: Value, name: str = "rem") -> Value:
@@ -83,6 +88,9 @@ def log_one_plus(x: Value) -> Value:
     out = np.array(out)
     out.real = np.where(is_near, 0.5 * np.log1p(np.where(is_near, excess, 0.0)), out.real)
     return out[()]
+
+
+on_floats[log_one_plus] = np.log1p
 
 
 def _squared_modulus_less_one(a: Value, b: Value) -> Value:

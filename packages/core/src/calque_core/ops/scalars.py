@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.ops import formulas
+from calque_core.ops.numpy_calls import on_arrays
 
 Value = Any
 
@@ -39,6 +40,7 @@ def binary(
                 return numpy(x, y).item()
         return numpy(x, y)
 
+    on_arrays[impl] = numpy
     return impl
 
 
@@ -55,6 +57,7 @@ def unary(
                 return numpy(x).item()
         return numpy(x)
 
+    on_arrays[impl] = numpy
     return impl
 
 

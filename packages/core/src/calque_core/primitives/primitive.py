@@ -134,7 +134,9 @@ class Primitive(Uncopied):
                [2, 3]])
         """
         function = None if self._impl_for_types is None else self._impl_for_types(*avals, **params)
-        return partial(self.impl, **params) if function is None else function
+        if function is None:
+            function = partial(self.impl, **params) if params else self.impl
+        return function
 
     @overload
     def def_abstract_eval(self, function: None = None, *, cached: bool = False) -> Callable[[F], F]: ...

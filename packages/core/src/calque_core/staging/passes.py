@@ -1,4 +1,4 @@
-"""Passes that make a jaxpr smaller and keep its results: dead code elimination, constant folding.
+"""Passes that make a jaxpr smaller and keep its results: dead code, equal equations, constant folding.
 
 One idea: an equation with an effect always stays.  A primitive that holds jaxprs has a rule of kind "dce", which says
 which operands the used results need; without a rule an equation is kept or dropped as a whole.
@@ -19,6 +19,7 @@ from calque_core.frames.source import describe_function
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_jaxpr
 from calque_core.jaxprs.masks import marked
 from calque_core.jaxprs.walk import rebuild
+from calque_core.staging.plans import exact_params
 from calque_core.traces.trace import evaluation, hand_down
 from calque_core.traces.tracer import Tracer
 from calque_core.types.avals import ShapedArray, short_repr, typeof
@@ -120,6 +121,47 @@ def _is_same(new: Any, old: Any) -> bool:
     if type(new) is tuple and type(old) is tuple:
         return len(new) == len(old) and all(a is b for a, b in zip(new, old))
     return new is old
+
+
+def merge_equal_equations(jaxpr: Jaxpr) -> Jaxpr:
+    """Return `jaxpr` with one equation for equations of one primitive, the same operands and equal parameters.
+
+    Two results of the program stay two: nobody expects them to share memory.  Equations that have effects, hold
+    programs or have parameters without a hash are left alone.
+
+    >>> from calque_core import ShapedArray, stage
+    >>> from calque_core.extend import merge_equal_equations
+    >>> from calque_core.lax import mul, sin
+    >>> merge_equal_equations(stage(lambda x: [mul(sin(x), sin(x))], [ShapedArray((), "float64")]))
+    { lambda ; a:f64[]. let b:f64[] = sin a; c:f64[] = mul b b in (c,) }
+    """
+    results = {v for v in jaxpr.outvars if type(v) is Var}
+    first: dict[Any, Sequence[Var]] = {}
+    atoms: dict[Any, Var] = {}  # of the results of equations that an earlier one replaces
+    eqns: list[JaxprEqn] = []
+    for eqn in jaxpr.eqns:
+        invars = [atoms.get(x, x) for x in eqn.invars]
+        key = _key_of_equation(eqn, invars)
+        outvars = eqn.outvars if key is None else first.setdefault(key, eqn.outvars)
+        if outvars is eqn.outvars or not (results.isdisjoint(outvars) or results.isdisjoint(eqn.outvars)):
+            eqns.append(eqn.replace(invars=invars))
+            continue
+        atoms.update(zip(eqn.outvars, outvars))
+        results.update(atoms[v] for v in eqn.outvars if v in results)
+    return jaxpr.replace(eqns=eqns, outvars=[atoms.get(v, v) for v in jaxpr.outvars])
+
+
+def _key_of_equation(eqn: JaxprEqn, invars: Sequence[Atom]) -> Any:
+    """Return a key that equal equations share; None for an equation that stays."""
+    if not eqn.primitive.is_leaf or eqn.effects:
+        return None
+    operands = [exact_params({"": x.val}) if type(x) is Literal else x for x in invars]
+    key = (eqn.primitive, *operands, *[x.aval for x in invars if type(x) is Literal], exact_params(eqn.params))
+    try:
+        hash(key)
+    except TypeError:  # a parameter has no hash
+        return None
+    return key
 
 
 def fold_constants(jaxpr: Jaxpr, max_size: int = 1024) -> Jaxpr:
