@@ -17,9 +17,8 @@ from calque_core import api_boundary, current_trace, typeof
 from calque_core.extend import (
     Captures,
     ChosenArguments,
-    FlatPrimals,
+    FlatChosen,
     arg_names,
-    call,
     check_arrays,
     check_callable,
     copy_shared,
@@ -113,16 +112,7 @@ def _transform(
         varied = (*[args[i] for i in positions], *[kwargs[name] for name in names])
         leaves, tree = tree_flatten(varied)
         leaves, avals = _checked_leaves(chosen.caller, fun, args, kwargs, leaves, (positions, names), options)
-
-        def restricted(*values: Any) -> Any:
-            merged = list(args)
-            for i, x in zip(positions, values):
-                merged[i] = x
-            by_name = dict(zip(names, values[len(positions) :])) if names else {}
-            return call(fun, verb, *merged, **(kwargs | by_name))
-
-        restricted.__wrapped__ = fun  # type: ignore[attr-defined]  # `functools.wraps` takes four times as long
-        flat = FlatPrimals(restricted, tree, verb, has_aux)
+        flat = FlatChosen(fun, tree, verb, has_aux, places, args, kwargs)
         with Captures(current_trace()) as captures:
             outs, tape = linearize_flat(flat, fun, leaves, avals, captures=captures, has_steps=True)
             out = flat.out_tree.unflatten(outs)

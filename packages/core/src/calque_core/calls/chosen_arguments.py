@@ -6,10 +6,11 @@ by position or by keyword.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_core.calls.api_util import normalize_argnums, parameters_of, tuple_of_names
+from calque_core.calls.api_util import FlatFunction, call, normalize_argnums, parameters_of, tuple_of_names
+from calque_pytree import PyTreeDef
 
 
 class Places(NamedTuple):
@@ -86,3 +87,40 @@ class ChosenArguments:
             values.update((place, named[name]) for name, place in zip(self.names, places.of_names))
         keywords = {place: x for place, x in values.items() if isinstance(place, str)}
         return [values.get(i, x) for i, x in enumerate(args)], kwargs | keywords
+
+
+class FlatChosen(FlatFunction):
+    """A user's function of the leaves of its chosen arguments, in one call; its other arguments are fixed.
+
+    `in_tree` is the structure of the tuple of the chosen arguments: at the positions, then of the keywords.
+
+    >>> from calque_core.extend import ChosenArguments, FlatChosen
+    >>> from calque_pytree import tree_flatten
+    >>> places = ChosenArguments(pow, "grad of pow", 1, None).find((2.0, 3.0), {})
+    >>> FlatChosen(pow, tree_flatten((3.0,))[1], "grad", False, places, (2.0, 3.0), {})(5.0)
+    [32.0]
+    """
+
+    __slots__ = ("args", "kwargs", "places")
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        in_tree: PyTreeDef,
+        verb: str,
+        has_aux: bool,
+        places: Places,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+    ) -> None:
+        FlatFunction.__init__(self, fun, in_tree, verb, has_aux)  # `super()` takes 0.1 us more
+        self.places, self.args, self.kwargs = places, args, kwargs
+
+    def __call__(self, *leaves: Any) -> list[Any]:
+        positions, keywords, _ = self.places
+        values, args, kwargs = self.in_tree.unflatten(leaves), list(self.args), self.kwargs
+        for i, x in zip(positions, values):
+            args[i] = x
+        if keywords:
+            kwargs = kwargs | dict(zip(keywords, values[len(positions) :]))
+        return self.flat_results(call(self.fun, self.verb, *args, **kwargs))

@@ -21,7 +21,7 @@ if _TYPE_CHECKING:
         FlatFunction, FlatPrimals, arg_names, argument_at, array_leaves, call, check_arrays, check_callable,
         describe_value, leaf_names, normalize_argnums, parameters_of,
     )
-    from calque_core.calls.chosen_arguments import ChosenArguments
+    from calque_core.calls.chosen_arguments import ChosenArguments, FlatChosen
     from calque_core.calls.static_arguments import (
         StaticArguments, StaticKeys, Statics, explain_comparison, static_arguments, static_keys, with_static,
     )
@@ -146,7 +146,7 @@ _LATE = {
         "FlatFunction, FlatPrimals, arg_names, argument_at, array_leaves, call, check_arrays, check_callable, "
         "describe_value, leaf_names, normalize_argnums, parameters_of"
     ),
-    "calque_core.calls.chosen_arguments": "ChosenArguments",
+    "calque_core.calls.chosen_arguments": "ChosenArguments, FlatChosen",
     "calque_core.calls.static_arguments": (
         "StaticArguments, StaticKeys, Statics, explain_comparison, static_arguments, static_keys, with_static"
     ),
@@ -260,9 +260,9 @@ _LATE = {
 
 __all__ = [
     # Functions of the user, and their arguments
-    "FlatFunction", "FlatPrimals", "arg_names", "argument_at", "leaf_names", "call", "check_callable", "check_arrays",
-    "array_leaves", "describe_value", "short_repr", "normalize_argnums", "parameters_of", "integer", "ChosenArguments",
-    "flatten_primals", "tangent_leaves", "check_sequence", "check_outputs", "loop_name",
+    "FlatFunction", "FlatPrimals", "FlatChosen", "arg_names", "argument_at", "leaf_names", "call", "check_callable",
+    "check_arrays", "array_leaves", "describe_value", "short_repr", "normalize_argnums", "parameters_of", "integer",
+    "ChosenArguments", "flatten_primals", "tangent_leaves", "check_sequence", "check_outputs", "loop_name",
     # Static arguments
     "StaticArguments", "Statics", "StaticKeys", "static_arguments", "with_static", "static_keys",
     "explain_comparison",
