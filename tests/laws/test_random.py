@@ -142,6 +142,31 @@ def test_numbers_are_jaxs_for_random_parameters(name, n_parameters, seed, x64):
 
 
 @needs_jax
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("exponential", ()), ("cauchy", ()), ("laplace", ()), ("logistic", ()), ("gumbel", ()), ("maxwell", ()),
+        ("pareto", (1.5,)), ("rayleigh", (1.5,)), ("weibull_min", (1.5, 0.75)), ("triangular", (0, 0.5, 2)),
+        ("lognormal", (0.5,)), ("wald", (1.5,)), ("double_sided_maxwell", (0.5, 2)), ("gamma", (1.5,)),
+        ("loggamma", (0.25,)), ("beta", (1.5, 0.5)), ("chisquare", (3,)), ("f", (3, 4)), ("t", (3,)),
+        ("generalized_normal", (1.5,)),
+    ],
+)  # fmt: skip
+def test_numbers_in_bfloat16_are_jaxs(name, parameters):
+    import jax  # noqa: PLC0415 -- optional: the mark says why the test is skipped without it
+
+    dtype = np.dtype(jax.numpy.bfloat16)
+    parameters = [dtype.type(x) for x in parameters]
+    draw = lambda random, key: getattr(random, name)(key, *parameters, shape=(50,), dtype=dtype)
+    with jax.enable_x64(True):
+        want = np.asarray(draw(jax.random, jax.random.key(3)))
+    got = draw(random, random.key(3))
+
+    assert (got.dtype, got.shape) == (dtype, want.shape)
+    np.testing.assert_allclose(got.astype(float), want.astype(float), rtol=2**-6, atol=2**-6)
+
+
+@needs_jax
 @pytest.mark.parametrize("name", ["gamma", "loggamma", "beta", "t", "truncated_normal"])
 def test_derivatives_are_jaxs(name):
     import jax  # noqa: PLC0415 -- optional: the mark says why the test is skipped without it

@@ -63,6 +63,57 @@ def test_the_median_and_quartiles_of_cauchy_numbers():
     np.testing.assert_allclose(np.quantile(random.cauchy(KEY, (N,)), [0.25, 0.5, 0.75]), [-1, 0, 1], atol=0.05)
 
 
+SHORT = {  # the functions that take a float dtype, but for those of `test_random_floats.py`
+    "exponential": (), "cauchy": (), "laplace": (), "logistic": (), "gumbel": (), "maxwell": (), "pareto": (3.0,),
+    "rayleigh": (2.0,), "weibull_min": (2.0, 3.0), "triangular": (-1.0, 0.0, 2.0), "lognormal": (0.5,), "wald": (2.0,),
+    "double_sided_maxwell": (0.0, 2.0), "gamma": (0.3,), "loggamma": (1.5,), "beta": (2.0, 3.0), "chisquare": (3.0,),
+    "dirichlet": ([1.0, 2.0],), "f": (3.0, 4.0), "t": (3.0,), "generalized_normal": (3.0,), "ball": (3, 2.0),
+    "binomial": (40, 0.5), "multivariate_normal": ([1.0, 2.0], [[2.0, 0.6], [0.6, 0.5]]), "orthogonal": (3,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", SHORT)
+def test_every_distribution_has_numbers_of_16_bits(name, dtype):
+    dtype = np.dtype(getattr(pytest.importorskip("ml_dtypes"), dtype, dtype))
+    parameters = [np.array(x) if isinstance(x, list) else x for x in SHORT[name]]
+    numbers = getattr(random, name)(KEY, *parameters, shape=(50,), dtype=dtype)
+
+    assert (numbers.dtype, numbers.shape[0]) == (dtype, 50)
+    assert not np.any(np.isnan(numbers.astype(float)))
+    assert len(np.unique(numbers.astype(float))) > 8
+
+
+@pytest.mark.parametrize(
+    ("draw", "of_jax"),
+    [
+        (lambda dtype: random.gamma(KEY, dtype.type(1.5), (4,), dtype), [0.75, 3.53125, 0.640625, 0.2431640625]),
+        (lambda dtype: random.wald(KEY, dtype.type(1.5), (4,), dtype), [1.0, 0.90625, 2.34375, 1.015625]),
+        (lambda dtype: random.geometric(KEY, dtype.type(0.25), (4,)), [3, 4, 3, 1]),
+        (lambda dtype: random.choice(KEY, 3, (4,), p=np.array([0.25, 0.25, 0.5], dtype)), [1, 2, 1, 0]),
+    ],
+    ids=["gamma", "wald", "geometric", "choice"],
+)
+def test_distributions_in_bfloat16_have_jaxs_numbers(draw, of_jax):
+    dtype = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    np.testing.assert_array_equal(draw(dtype).astype(float), of_jax)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_vectors_matrices_and_counts_of_16_bits_are_computed_in_float32(dtype):
+    dtype = np.dtype(getattr(pytest.importorskip("ml_dtypes"), dtype, dtype))
+    mean, covariance = np.array([1, -2], dtype), np.array([[2, 0.5], [0.5, 0.5]], dtype)
+    for method in ("cholesky", "svd", "eigh"):
+        vectors = random.multivariate_normal(KEY, mean, covariance, (3,), method=method)
+        single = [x.astype(np.float32) for x in (mean, covariance)]
+        np.testing.assert_array_equal(
+            vectors, random.multivariate_normal(KEY, *single, (3,), method=method).astype(dtype)
+        )
+    counts = random.multinomial(KEY, np.array(20, dtype), np.array([0.25, 0.25, 0.5], dtype))
+    assert (counts.dtype, counts.sum()) == (dtype, 20)
+    assert random.binomial(KEY, np.array(20, dtype), np.array(0.25, dtype)).dtype == np.float64
+
+
 def test_normal_vectors_have_their_covariance_by_every_method():
     mean, covariance = np.array([1.0, -2.0]), np.array([[2.0, 0.6], [0.6, 0.5]])
     for method in ("cholesky", "svd", "eigh"):
@@ -132,7 +183,7 @@ def test_default_dtypes_follow_the_settings():
 @pytest.mark.parametrize(
     ("call", "kind", "words"),
     [
-        (lambda: random.exponential(KEY, (2,), int), TypeError, "exponential.*dtype is int64. Use float16"),
+        (lambda: random.exponential(KEY, (2,), int), TypeError, "exponential.*dtype is int64. Use bfloat16, float16"),
         (lambda: random.exponential(KEY, (-1,)), ValueError, r"exponential.*shape \(-1,\) has a negative size"),
         (lambda: random.gamma(KEY, 1j), TypeError, r"gamma.*: a has type complex128\[\]. Give a real number"),
         (lambda: random.gamma(KEY, np.ones(3), (2,)), ShapeError, r"gamma.*a has type float64\[3\], which does not"),

@@ -16,7 +16,7 @@ from calque_core import ShapeError, lax, typeof
 from calque_core.extend import is_array_like, short_repr, where
 from calque_core.extend.numpy_functions import as_dtype, canonical_axes
 from calque_numpy import random
-from calque_numpy.random.arguments import check_shape, float_or_bfloat16
+from calque_numpy.random.arguments import check_shape, float_argument
 
 Value = Any
 DType = Any
@@ -62,7 +62,7 @@ def _initializer(name: str, default: DType, draw: Callable[[Value, tuple[int, ..
     """Return `draw` with its shape and its dtype checked, and with a default dtype."""
 
     def initializer(key: Value, shape: Sequence[int], dtype: DType = None) -> Value:
-        return draw(key, check_shape(name, shape), float_or_bfloat16(name, default if dtype is None else dtype))
+        return draw(key, check_shape(name, shape), float_argument(name, default if dtype is None else dtype))
 
     initializer.__code__ = initializer.__code__.replace(co_name=name)  # messages name the code that the user calls
     return initializer

@@ -23,7 +23,8 @@ Value = Any
 DType = Any
 
 _UINT32 = np.dtype("uint32")
-FLOATS = {np.dtype("float16"), np.dtype("float32"), np.dtype("float64")}
+_SINGLE = np.dtype("float32")
+_FLOATS = {np.dtype("float16"), _SINGLE, np.dtype("float64")}
 
 
 def check_key(name: str, key: Value) -> Value:
@@ -63,32 +64,22 @@ def check_shape(name: str, shape: Sequence[int]) -> Shape:
 def float_argument(name: str, dtype: DType) -> np.dtype[Any]:
     """Return the argument `dtype` of the function `name` as a dtype; the default float for None.
 
-    Raises: TypeError unless it is float16, float32 or float64.
+    Raises: TypeError unless it is bfloat16, float16, float32 or float64.
     """
     float_dtype = scalar_dtype(float) if dtype is None else dtype_argument(dtype)
-    if float_dtype not in FLOATS:
-        raise _refusal(name, float_dtype, "float16, float32 or float64")
+    if not is_random_float(float_dtype):
+        raise TypeError(f"{name}{where()}: dtype is {float_dtype}. Use bfloat16, float16, float32 or float64.")
     return float_dtype
 
 
-def float_or_bfloat16(name: str, dtype: DType) -> np.dtype[Any]:
-    """Return the argument `dtype` of the function `name` as a dtype, as `float_argument`, or bfloat16.
-
-    Raises: TypeError unless it is float16, bfloat16, float32 or float64.
-    """
-    float_dtype = scalar_dtype(float) if dtype is None else dtype_argument(dtype)
-    if float_dtype not in FLOATS and not is_bfloat16(float_dtype):
-        raise _refusal(name, float_dtype, "bfloat16, float16, float32 or float64")
-    return float_dtype
+def is_random_float(dtype: np.dtype[Any]) -> bool:
+    """Tell whether random numbers may have a dtype; bfloat16 is known without the package that defines it."""
+    return dtype in _FLOATS or (kind_of(dtype) == "f" and dtype_name(dtype) == "bfloat16")
 
 
-def _refusal(name: str, dtype: np.dtype[Any], choices: str) -> TypeError:
-    return TypeError(f"{name}{where()}: dtype is {dtype}. Use {choices}.")
-
-
-def is_bfloat16(dtype: np.dtype[Any]) -> bool:
-    """Tell whether a dtype is bfloat16, without the package that defines it."""
-    return kind_of(dtype) == "f" and dtype_name(dtype) == "bfloat16"
+def at_least_single(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return float32 for a float of 16 bits, in which some formulas cannot be computed; other dtypes are kept."""
+    return _SINGLE if dtype.itemsize == 2 else dtype
 
 
 def integer_argument(name: str, dtype: DType) -> np.dtype[Any]:
@@ -163,4 +154,4 @@ def check_real(name: str, argument: str, x: Value) -> None:
 def float_of(x: Value) -> np.dtype[Any]:
     """Return the dtype in which a function computes with a parameter: its own if it is a float, else the default."""
     aval = typeof(x)
-    return aval.dtype if aval.dtype in FLOATS else canonicalize_dtype(scalar_dtype(float))
+    return aval.dtype if is_random_float(aval.dtype) else canonicalize_dtype(scalar_dtype(float))

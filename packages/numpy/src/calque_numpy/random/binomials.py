@@ -24,6 +24,8 @@ Value = Any
 DType = Any
 
 _MOST_EXPECTED = 10.0
+_SINGLE = np.dtype("float32")
+_NUMPY_FLOATS = {np.dtype("float16"), _SINGLE, np.dtype("float64")}
 # log(k!) minus Stirling's formula, for k = 0, ..., 9
 _TAILS = (
     0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
@@ -46,8 +48,13 @@ def binomial(key: Value, n: Value, p: Value, shape: Sequence[int] | None = None,
     """
     words, dtype = check_key("binomial", key), float_argument("binomial", dtype)
     check_real("binomial", "p", p)
-    sizes, (n, p) = parameters("binomial", shape, float_of(p), n=n, p=p)
+    sizes, (n, p) = parameters("binomial", shape, _dtype_of_counts(float_of(p)), n=n, p=p)
     return _binomials(words, broadcast_to(n, sizes), broadcast_to(p, sizes), sizes, dtype)
+
+
+def _dtype_of_counts(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return float32 for bfloat16, whose 8 bits cannot count beyond 256; other floats are kept."""
+    return dtype if dtype in _NUMPY_FLOATS else _SINGLE
 
 
 def _binomials(key: Value, n: Value, p: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
@@ -166,7 +173,8 @@ def multinomial(
         check_real("multinomial", argument, x)
     if not typeof(p).shape:
         raise ValueError(f"multinomial{where()}: p has type {typeof(p)}. Give a vector of probabilities.")
-    computed = np.promote_types(float_of(p), float_of(n)) if is_float(typeof(n).dtype) else float_of(p)
+    promoted = np.promote_types(float_of(p), float_of(n)) if is_float(typeof(n).dtype) else float_of(p)
+    computed = _dtype_of_counts(promoted)
     sizes, (p,) = parameters("multinomial", typeof(p).shape if shape is None else shape, computed, p=p)
     batch, (n,) = parameters("multinomial", sizes[:-1], computed, n=n)
     last = len(sizes) - 1
@@ -183,4 +191,5 @@ def multinomial(
     with np.errstate(all="ignore"):  # evaluation runs the step later than its tracing
         counts = lax.scan(step, n, (ratios, keys), unroll=unroll)[1]
     counts = lax.transpose(counts, (*range(1, last + 1), 0))
-    return counts if dtype is None else lax.convert_element_type(counts, float_argument("multinomial", dtype))
+    out_dtype = promoted if dtype is None else float_argument("multinomial", dtype)
+    return lax.convert_element_type(counts, out_dtype)

@@ -15,7 +15,7 @@ import numpy as np
 from calque_core import finfo, lax, typeof
 from calque_core.extend import kind_of, where
 from calque_core.extend.numpy_functions import dtype_argument
-from calque_numpy.random.arguments import FLOATS, check_key, check_shape, float_or_bfloat16, is_bfloat16, parameters
+from calque_numpy.random.arguments import check_key, check_shape, float_argument, is_random_float, parameters
 from calque_numpy.random.random_bits import random_bits
 from calque_numpy.random.threefry import Shape
 
@@ -38,7 +38,7 @@ def uniform(
     >>> uniform(np.array([0, 42], np.uint32), (2,), np.float32)
     array([0.48870957, 0.6797972 ], dtype=float32)
     """
-    words, dtype = check_key("uniform", key), float_or_bfloat16("uniform", dtype)
+    words, dtype = check_key("uniform", key), float_argument("uniform", dtype)
     sizes, (low, high) = parameters("uniform", shape, dtype, minval=minval, maxval=maxval)
     return between(low, high, unit_uniform(words, sizes, dtype))
 
@@ -80,7 +80,7 @@ def bernoulli(key: Value, p: Value = 0.5, shape: Sequence[int] | None = None, mo
     array([False,  True, False])
     """
     words, dtype = check_key("bernoulli", key), typeof(p).dtype
-    if dtype not in FLOATS and not is_bfloat16(dtype):
+    if not is_random_float(dtype):
         raise TypeError(f"bernoulli{where()}: p has type {typeof(p)}. Give a probability as a float.")
     sizes, (p,) = parameters("bernoulli", shape, dtype, p=p)
     if mode == "low":

@@ -14,7 +14,7 @@ import numpy as np
 from calque_core import lax
 from calque_core.extend.numpy_functions import broadcast_to
 from calque_core.lax import broadcast_shapes
-from calque_numpy.random.arguments import check_key, check_shape, float_argument, float_or_bfloat16, parameters
+from calque_numpy.random.arguments import check_key, check_shape, float_argument, parameters
 from calque_numpy.random.floats import between, rademacher, unit_uniform
 from calque_numpy.random.gaussian import normal_of, real_normal
 from calque_numpy.random.keys import split_words
@@ -38,7 +38,7 @@ def truncated_normal(
     >>> np.round(truncated_normal(np.array([0, 42], np.uint32), 0.0, 1.0, (2,), np.float32), 4)
     array([0.4311, 0.619 ], dtype=float32)
     """
-    words, dtype = check_key("truncated_normal", key), float_or_bfloat16("truncated_normal", dtype)
+    words, dtype = check_key("truncated_normal", key), float_argument("truncated_normal", dtype)
     sizes, (lower, upper) = parameters("truncated_normal", shape, dtype, lower=lower, upper=upper)
     root = dtype.type(sqrt(2))
     low, high = (lax.erf(lax.div(bound, root)) for bound in (lower, upper))

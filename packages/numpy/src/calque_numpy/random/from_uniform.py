@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import lax
+from calque_core import finfo, lax
 from calque_core.extend import Shape, where
 from calque_numpy.random.arguments import check_key, check_shape, float_argument, parameters
 from calque_numpy.random.floats import between, unit_uniform
@@ -58,7 +58,7 @@ def cauchy(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     array([-0.0355,  0.6337], dtype=float32)
     """
     words, dtype = check_key("cauchy", key), float_argument("cauchy", dtype)
-    u = _open_uniform(words, check_shape("cauchy", shape), dtype, np.finfo(dtype).eps)
+    u = _open_uniform(words, check_shape("cauchy", shape), dtype, finfo(dtype).eps)
     return lax.tan(lax.mul(dtype.type(pi), lax.sub(u, dtype.type(0.5))))
 
 
@@ -74,7 +74,7 @@ def laplace(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value
     array([ 0.0228, -0.4457], dtype=float32)
     """
     words, dtype = check_key("laplace", key), float_argument("laplace", dtype)
-    u = _open_uniform(words, check_shape("laplace", shape), dtype, np.finfo(dtype).epsneg - 1)
+    u = _open_uniform(words, check_shape("laplace", shape), dtype, finfo(dtype).epsneg - 1)
     return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
 
 
@@ -90,7 +90,7 @@ def logistic(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Valu
     array([-0.0452,  0.7528], dtype=float32)
     """
     words, dtype = check_key("logistic", key), float_argument("logistic", dtype)
-    u = _open_uniform(words, check_shape("logistic", shape), dtype, np.finfo(dtype).tiny)
+    u = _open_uniform(words, check_shape("logistic", shape), dtype, finfo(dtype).tiny)
     return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
 
 
@@ -120,7 +120,7 @@ def gumbel_mode(name: str, mode: Any) -> str:
 
 def gumbel_of(key: Value, shape: Shape, dtype: np.dtype[Any], mode: str) -> Value:
     """Return numbers of the Gumbel distribution; the arguments are checked already."""
-    info = np.finfo(dtype)
+    info = finfo(dtype)
     if mode == "low":
         u = _open_uniform(key, shape, dtype, info.tiny)
         return lax.neg(lax.log(lax.neg(lax.log(u))))

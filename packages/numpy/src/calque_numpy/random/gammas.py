@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import Primitive, Zero, lax, typeof
+from calque_core import Primitive, Zero, finfo, lax, typeof
 from calque_core.extend import Shape, where, zero_tangent
 from calque_core.extend.numpy_functions import broadcast_to
 from calque_numpy.random.arguments import check_key, check_real, check_shape, float_argument, parameters
@@ -109,7 +109,7 @@ def random_gamma_jvp(primals: Sequence[Value], tangents: Sequence[Value], *, log
         return out, zero_tangent(out)
     if not log_space:
         return out, lax.mul(a_dot, lax.random_gamma_grad(a, out))
-    tiny = np.finfo(typeof(a).dtype).tiny
+    tiny = finfo(typeof(a).dtype).tiny
     sample = lax.max(lax.exp(out), tiny)  # a number that is too small for its dtype
     return out, lax.mul(a_dot, lax.div(lax.random_gamma_grad(a, sample), sample))
 

@@ -20,7 +20,7 @@ import numpy as np
 from calque_core import Primitive, lax, typeof
 from calque_core.extend import real_dtype
 from calque_core.extend.numpy_functions import dtype_argument
-from calque_numpy.random.arguments import check_key, check_shape, float_or_bfloat16
+from calque_numpy.random.arguments import check_key, check_shape, float_argument
 from calque_numpy.random.floats import between, unit_uniform
 from calque_numpy.random.keys import split_words
 from calque_numpy.random.threefry import Shape
@@ -86,7 +86,7 @@ def normal(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     words, sizes = check_key("normal", key), check_shape("normal", shape)
     if dtype is not None and dtype_argument(dtype).kind == "c":
         return _complex_normal(words, sizes, dtype_argument(dtype))
-    return real_normal(words, sizes, float_or_bfloat16("normal", dtype))
+    return real_normal(words, sizes, float_argument("normal", dtype))
 
 
 def real_normal(key: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:

@@ -17,7 +17,15 @@ from calque_core.extend import integer, where
 from calque_core.extend.numpy_functions import broadcast_to, matmul
 from calque_core.lax import broadcast_shapes
 from calque_core.lax.linalg import cholesky, eigh, qr, svd
-from calque_numpy.random.arguments import FLOATS, check_key, check_real, check_shape, float_argument, float_of
+from calque_numpy.random.arguments import (
+    at_least_single,
+    check_key,
+    check_real,
+    check_shape,
+    float_argument,
+    float_of,
+    is_random_float,
+)
 from calque_numpy.random.gaussian import normal, real_normal
 
 Value = Any
@@ -53,7 +61,8 @@ def multivariate_normal(
 
     `method` factors the covariance: "cholesky" needs it to be positive definite, "svd" and "eigh" do not.
     Shapes: key [2], mean [*s, n], cov [*t, n, n] -> [*u, n], where u is `shape`, or what s and t broadcast to.
-    Dtype: `dtype`, or the promoted float dtype of `mean` and `cov`; float32 or float64.
+    Dtype: `dtype`, or the promoted float dtype of `mean` and `cov`; floats of 16 bits are computed in
+    float32.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, `dtype` is not such a dtype, or a parameter is
     not real; ShapeError if the shapes do not fit; ValueError for another method.
 
@@ -68,16 +77,18 @@ def multivariate_normal(
     if method not in _FACTORS:
         raise ValueError(f"multivariate_normal{where()}: method is {method!r}. Use 'cholesky', 'svd' or 'eigh'.")
     dtype = _dtype_of_parameters(mean, cov) if dtype is None else float_argument("multivariate_normal", dtype)
-    mean, cov = lax.convert_element_type(mean, dtype), lax.convert_element_type(cov, dtype)
+    computed = at_least_single(dtype)
+    mean, cov = lax.convert_element_type(mean, computed), lax.convert_element_type(cov, computed)
     n = _size(mean, cov)
     batch = _batch_shape(mean, cov, shape)
-    noise = real_normal(words, (*batch, n), dtype)
+    noise = real_normal(words, (*batch, n), computed)
     product = matmul(_FACTORS[method](cov), lax.expand_dims(noise, (typeof(noise).ndim,)))
-    return broadcast_to(mean, (*batch, n)) + lax.squeeze(product, (typeof(product).ndim - 1,))
+    vectors = broadcast_to(mean, (*batch, n)) + lax.squeeze(product, (typeof(product).ndim - 1,))
+    return lax.convert_element_type(vectors, dtype)
 
 
 def _dtype_of_parameters(mean: Value, cov: Value) -> np.dtype[Any]:
-    dtypes = {x_dtype for x_dtype in (typeof(mean).dtype, typeof(cov).dtype) if x_dtype in FLOATS}
+    dtypes = {x_dtype for x_dtype in (typeof(mean).dtype, typeof(cov).dtype) if is_random_float(x_dtype)}
     return np.result_type(*dtypes) if dtypes else float_of(mean)
 
 
@@ -112,7 +123,7 @@ def orthogonal(key: Value, n: int, shape: Sequence[int] = (), dtype: DType = Non
     """Return orthogonal matrices, distributed uniformly; unitary ones for a complex dtype.
 
     Shapes: key [2] -> [*shape, n, n], or [*shape, n, m] with orthonormal columns, or rows if n < m.
-    Dtype: `dtype`, or the default float; one of the four dtypes of LAPACK.
+    Dtype: `dtype`, or the default float; floats of 16 bits are computed in float32.
     Raises: TypeError if `key` is not a key, `shape`, `n` or `m` holds no integers, or for another dtype; ValueError for
     a negative size.
 
@@ -126,9 +137,11 @@ def orthogonal(key: Value, n: int, shape: Sequence[int] = (), dtype: DType = Non
     rows = integer("orthogonal", "n", n)
     columns = rows if m is None else integer("orthogonal", "m", m)
     sizes = check_shape("orthogonal", (*check_shape("orthogonal", shape), max(rows, columns), min(rows, columns)))
-    q, r = qr(normal(words, sizes, dtype), full_matrices=False)
+    noise = normal(words, sizes, dtype)
+    noise_dtype = typeof(noise).dtype
+    q, r = qr(lax.convert_element_type(noise, at_least_single(noise_dtype)), full_matrices=False)
     ndim = len(sizes)
-    q = q * _as_row(lax.sign(_diagonal(r)))
+    q = lax.convert_element_type(q * _as_row(lax.sign(_diagonal(r))), noise_dtype)
     return q if rows >= columns else lax.transpose(q, (*range(ndim - 2), ndim - 1, ndim - 2))
 
 
