@@ -285,6 +285,22 @@ def test_a_masked_array_is_refused_whichever_side_it_is_on():
     assert words.endswith("Use its elements, m.filled(value), and numpy.where.")
 
 
+@pytest.mark.parametrize(
+    ("apply", "symbol"),
+    [
+        (lambda x, texts: x + texts, "+"), (lambda x, texts: x - texts.tolist(), "-"),
+        (lambda x, texts: x // texts, "//"), (lambda x, texts: x**texts, "**"), (lambda x, texts: x @ texts, "@"),
+        (lambda x, texts: x < texts, "<"), (lambda x, texts: x == texts, "=="), (lambda x, texts: x << texts, "<<"),
+        (divmod, "divmod"), (lambda x, texts: x & texts.astype(object), "&"), (operator.iadd, "+"),
+    ],
+)  # fmt: skip
+def test_an_operator_that_refuses_an_array_is_named_as_the_user_wrote_it(apply, symbol):
+    texts = np.array(["a", "b"])
+    words = refused(lambda x: apply(x, texts), np.ones(2))
+    assert re.match(re.escape(symbol) + r" at test_operators.py:\d+ \(.*\): an array of dtype ", words)
+    assert words.endswith(" is not an operand. Convert it to a number dtype first.")
+
+
 def test_comparison_with_none_is_false():
     seen = []
     stage(lambda x: seen.extend([x == None, x != None]) or [x], [typeof(1.0)])  # noqa: E711

@@ -2,6 +2,7 @@
 
 import gc
 import operator
+import re
 import sys
 import threading
 import weakref
@@ -213,3 +214,19 @@ def test_threads_share_shortcuts():
     assert len(outs) == 200
     for out in outs:
         np.testing.assert_array_equal(out, 3 * VECTOR)
+
+
+@pytest.mark.parametrize(
+    ("apply", "name"),
+    [
+        (lambda x, texts: x + texts, "+"), (lambda x, texts: x - texts.tolist(), "-"),
+        (lambda x, texts: x**texts, "**"), (lambda x, texts: x @ texts, "@"), (lambda x, texts: x < texts, "<"),
+        (divmod, "divmod"), (lambda x, texts: np.add(x, texts), "add"), (lambda x, texts: texts + x, "add"),
+    ],
+)  # fmt: skip
+def test_an_operation_that_refuses_an_array_of_texts_is_named_as_in_a_traced_program(apply, name):
+    texts = np.array(["a", "b"])
+    words = rf"^{re.escape(name)} at test_shortcuts.py:\d+ \(.*\): an array of dtype <U1 is not an operand\. Convert it"
+    for run in (lambda function: function(device_put(np.ones(2))), lambda function: jit(function)(np.ones(2))):
+        with pytest.raises(TypeError, match=words):
+            run(lambda x: apply(x, texts))

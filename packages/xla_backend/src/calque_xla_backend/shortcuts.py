@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ArrayMethods, Trace, evaluation, hand_down, lax, rule_epoch, tracing
-from calque_core.extend import active, forget_with_rules, register_function_evaluator
+from calque_core.extend import active, forget_with_rules, mark_wrapper, register_function_evaluator
 from calque_core.extend.numpy_functions import true_divide
 from calque_xla_backend.compile import Program, explain
 from calque_xla_backend.evaluate import buffer_of_number, program_of_operation
@@ -37,6 +37,7 @@ _MAX_SHORTCUTS = 4096
 _UNKNOWN: Any = False
 
 
+@mark_wrapper
 def evaluate_function(function: Function, args: Sequence[Value]) -> Value:
     """Return `function(*args)`, by its shortcut if it has one; at least one of `args` is an `Array`.
 
@@ -148,6 +149,7 @@ def _unary(name: str) -> Function:
     """Return the method of device arrays for an operator of one operand."""
     method: Function = getattr(ArrayMethods, name)
 
+    @mark_wrapper
     def operator(x: Array) -> Value:
         return method(x) if active else evaluate_function(method, (x,))
 
@@ -158,6 +160,7 @@ def _binary(name: str) -> Function:
     """Return the method of device arrays for an operator of two operands."""
     method: Function = getattr(ArrayMethods, name)
 
+    @mark_wrapper
     def operator(x: Array, y: Value) -> Value:
         return method(x, y) if active else evaluate_function(method, (x, y))
 
@@ -171,6 +174,7 @@ def _reflected(name: str) -> Function:
     def in_order(other: Value, array: Value) -> Value:
         return method(array, other)
 
+    @mark_wrapper
     def operator(array: Value, other: Value) -> Value:
         return method(array, other) if active else evaluate_function(in_order, (other, array))
 

@@ -96,6 +96,7 @@ def _refuse_sequence(function: Callable[..., Value], aval: Any, other: Value) ->
 def _of_weak(function: Callable[[Value, Value], Any]) -> Callable[[Value, Value], Any]:
     """Return the operator for a function of strong operands; on weak operands its results are weak, too."""
 
+    @mark_wrapper
     def operator(x: Value, y: Value) -> Any:
         if not (typeof(x).weak_type and typeof(y).weak_type):
             return function(x, y)

@@ -33,6 +33,20 @@ _internal_folders: list[str] = [
 _array_libraries = ("numpy", "scipy")  # their frames lie between the user's and ours
 _skipped: dict[str, bool] = {}  # by file name
 _wrappers: set[CodeType] = set()  # codes of wrappers: messages name the wrapped function
+_SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
+    "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "divmod": "divmod",
+}  # fmt: skip
+_OPERATORS = {  # by the name of their method
+    **{f"__{prefix}{name}__": symbol for name, symbol in _SYMBOLS.items() for prefix in ("", "r")},
+    **{f"__i{name}__": f"{symbol}=" for name, symbol in _SYMBOLS.items()},
+    "__eq__": "==",
+    "__ne__": "!=",
+    "__lt__": "<",
+    "__le__": "<=",
+    "__gt__": ">",
+    "__ge__": ">=",
+}
 
 
 class BackwardPosition(tuple[Any, ...]):
@@ -176,7 +190,7 @@ def _function_or_class(code: CodeType) -> str:
 
 
 def current_call() -> str:
-    """Return 'sin at file.py:41 (function)': calque's function that the user's current line calls, or ''.
+    """Return 'sin at file.py:41 (function)': calque's function or operator that the user's line calls, or ''.
 
     >>> current_call()[:16]
     'current_call at '
@@ -185,10 +199,16 @@ def current_call() -> str:
     frame: FrameType | None = sys._getframe()
     while frame is not None and _is_skipped(frame.f_code.co_filename):
         code = frame.f_code
-        if is_internal_file(code.co_filename) and not code.co_name.startswith(("_", "<")) and code not in _wrappers:
-            name = code.co_name
+        if is_internal_file(code.co_filename) and code not in _wrappers:
+            name = _called_name(code) or name
         frame = frame.f_back
     return name and name + where()
+
+
+def _called_name(code: CodeType) -> str:
+    """Return the name that a user calls a function or an operator by, or '' for an internal function."""
+    name = code.co_name
+    return _OPERATORS.get(name, "") if name.startswith(("_", "<")) else name
 
 
 def resolve(position: Position | None) -> SourceInfo | None:
