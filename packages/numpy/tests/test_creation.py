@@ -1,6 +1,7 @@
 """Arrays of lists, of scalars, of one value: NumPy's dtypes, the defaults of the settings, and refusals."""
 
 import array as pyarray
+import re
 
 import numpy as np
 import pytest
@@ -284,3 +285,25 @@ def test_a_complex_number_becomes_true_unless_both_parts_are_zero(agree):
         z,
         plain=False,
     )
+
+
+@pytest.mark.parametrize("shape", [{2, 3}, {2: 3}, "23", None, 2.5, [2, "a"]], ids=repr)
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("zeros", cnp.zeros), ("ones", cnp.ones), ("empty", cnp.empty), ("full", lambda shape: cnp.full(shape, 1)),
+        ("resize", lambda shape: cnp.resize(np.ones(6), shape)),
+        ("broadcast_to", lambda shape: cnp.broadcast_to(np.ones(3), shape)),
+        ("tile", lambda shape: cnp.tile(np.ones(3), shape)),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)  # fmt: skip
+def test_a_shape_that_holds_no_integers_is_shown_as_the_user_wrote_it(name, make, shape):
+    words = rf"^{name} at test_creation.py:\d+ \(.*\): \w+ is {re.escape(repr(shape))}\. Give a sequence of integers\.$"
+    with pytest.raises(TypeError, match=words):
+        make(shape)
+
+
+@pytest.mark.parametrize("shape", [2, np.int64(2), [2, 3], range(2, 4), np.array([2, 3]), np.array(2)], ids=repr)
+def test_a_shape_is_one_integer_or_several(shape):
+    assert cnp.zeros(shape).shape == np.zeros(shape).shape

@@ -23,8 +23,8 @@ from calque_core.extend.numpy_functions import (
     as_result,
     broadcast_to,
     dtype_argument,
-    integers,
     on_device,
+    one_or_several,
     refuse,
 )
 
@@ -150,10 +150,6 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> V
 # Arrays of one value
 
 
-def _sizes(name: str, shape: Shape) -> tuple[int, ...]:
-    return integers(name, "shape", shape if isinstance(shape, (tuple, list)) else (shape,))
-
-
 def full(shape: Shape, fill_value: Value, dtype: DType = None, order: Order = "C", *, device: Any = None) -> Value:
     """Return an array of one value, or of values that broadcast to `shape`.
 
@@ -171,7 +167,7 @@ def full(shape: Shape, fill_value: Value, dtype: DType = None, order: Order = "C
 
 
 def _fill(name: str, shape: Shape, fill_value: Value, dtype: DType, device: Any) -> Value:
-    sizes, value = _sizes(name, shape), asarray(fill_value, dtype)
+    sizes, value = one_or_several(name, "shape", shape), asarray(fill_value, dtype)
     out = broadcast_to(value, sizes) if typeof(value).shape else lax.full(sizes, value)
     return on_device(name, out, device)
 
@@ -279,7 +275,8 @@ def empty(shape: Shape, dtype: DType = float, order: Order = "C", *, device: Any
     >>> empty(2).shape
     (2,)
     """
-    return zeros(shape, dtype, order, device=device)
+    _check_order("empty", order)
+    return _fill("empty", shape, 0, float if dtype is None else dtype, device)
 
 
 @implements(np.empty_like)

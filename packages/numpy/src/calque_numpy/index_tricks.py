@@ -14,7 +14,7 @@ from numpy import diag_indices, indices, mask_indices, mgrid, ogrid, tril_indice
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, typeof
 from calque_core.extend import is_array_like
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, at
+from calque_core.extend.numpy_functions import as_dtype, at, one_or_several
 from calque_numpy.creation import asarray
 from calque_numpy.sets import nonzero
 
@@ -163,7 +163,7 @@ def unravel_index(indices: Value, shape: Any, order: str = "C") -> tuple[Value, 
     if order not in ("C", "F"):
         raise ValueError(f"unravel_index{place()}: the order is {order!r}. Use 'C' or 'F'.")
     _require_integers("unravel_index", flat)
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    sizes = one_or_several("unravel_index", "shape", shape)
     remaining, positions = as_dtype(flat, canonicalize_dtype(np.intp)), []
     for n in reversed(sizes) if order == "C" else sizes:
         positions.append(lax.rem(remaining, n))

@@ -14,7 +14,15 @@ import numpy as np
 
 from calque_core import ShapeError, implements, lax, typeof
 from calque_core.extend import types_decide, where
-from calque_core.extend.numpy_functions import canonical_axis, conjugate, integers, matmul, ravel, refuse
+from calque_core.extend.numpy_functions import (
+    canonical_axis,
+    conjugate,
+    integers,
+    matmul,
+    one_or_several,
+    ravel,
+    refuse,
+)
 from calque_core.lax import PrecisionLike
 from calque_numpy.creation import asarray
 from calque_numpy.releases import of_numpy
@@ -123,9 +131,7 @@ def tensordot(
         (count,) = integers("tensordot", "axes", (axes,))
         a_axes, b_axes = tuple(range(-count, 0)), tuple(range(count))
     else:
-        a_axes, b_axes = (
-            integers("tensordot", "axes", side if isinstance(side, (tuple, list)) else (side,)) for side in axes
-        )
+        a_axes, b_axes = (one_or_several("tensordot", "axes", side) for side in axes)
     a_axes = tuple(canonical_axis("tensordot", axis, a_ndim) for axis in a_axes)
     b_axes = tuple(canonical_axis("tensordot", axis, b_ndim) for axis in b_axes)
     return _check_sizes("tensordot", a, b, a_axes, b_axes, (precision, preferred_element_type))

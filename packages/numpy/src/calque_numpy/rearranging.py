@@ -16,10 +16,10 @@ import numpy as np
 
 from calque_core import implements, lax, typeof
 from calque_core.extend import integer, where
-from calque_core.extend.numpy_functions import canonical_axis, copy, ravel, refuse, swapaxes
+from calque_core.extend.numpy_functions import canonical_axis, copy, one_or_several, ravel, refuse, swapaxes
 from calque_core.lax import broadcast_in_dim
 from calque_numpy.creation import asarray
-from calque_numpy.shapes import Axes, distinct_axes, moveaxis, one_or_several
+from calque_numpy.shapes import Axes, distinct_axes, moveaxis
 from calque_numpy.taking import take
 
 __all__ = ["flip", "fliplr", "flipud", "repeat", "roll", "rot90", "sliding_window_view", "tile"]

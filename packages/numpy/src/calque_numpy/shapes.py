@@ -16,18 +16,12 @@ import numpy as np
 from calque_core import NumpyRuleError, implements, lax, typeof
 from calque_core.extend import where
 from calque_core.extend.numpy_functions import broadcast_to as broadcast
-from calque_core.extend.numpy_functions import canonical_axis, integers, swapaxes
+from calque_core.extend.numpy_functions import canonical_axis, one_or_several, swapaxes
 from calque_core.lax import broadcast_shapes
 from calque_numpy.creation import asarray
 
 Value = Any
 Axes = int | Sequence[int]
-
-
-def one_or_several(name: str, argument: str, values: Any) -> tuple[int, ...]:
-    """Return one integer, or a sequence of integers, as a tuple."""
-    is_sequence = isinstance(values, (tuple, list)) or (isinstance(values, np.ndarray) and values.ndim > 0)
-    return integers(name, argument, values if is_sequence else (values,))
 
 
 def distinct_axes(name: str, axes: Any, ndim: int) -> list[int]:

@@ -17,7 +17,7 @@ import numpy as np
 from calque_core import canonicalize_dtype, implements, is_tracer, lax, typeof
 from calque_core.extend import host_values, short_repr
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axis, integers, ravel, refuse
+from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axis, one_or_several, ravel, refuse
 from calque_numpy.creation import asarray
 from calque_numpy.joining import concatenate
 from calque_numpy.shapes import moveaxis
@@ -257,6 +257,6 @@ def resize(a: Value, new_shape: Any) -> Value:
            [3, 1]])
     """
     a = ravel(asarray(a))
-    sizes = integers("resize", "new_shape", new_shape if np.iterable(new_shape) else (new_shape,))
+    sizes = one_or_several("resize", "new_shape", new_shape)
     order = np.resize(np.arange(typeof(a).size), sizes)
     return at(a)[order].get() if typeof(a).size else lax.full(order.shape, 0, typeof(a).dtype)

@@ -19,7 +19,7 @@ from calque_core.arrays.numpy_protocol import implements, refuse
 from calque_core.arrays.numpy_ufuncs import rint
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integer, integers
+from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integer, one_or_several
 from calque_core.traces.tracer import copy_of, view_of
 from calque_core.types.array_methods import array_method, array_operation, types_decide
 from calque_core.types.avals import Shape, is_array_like, typeof
@@ -79,7 +79,7 @@ def reshape(a: Value, shape: Any = None, order: str = "C", *, copy: bool | None 
 
 def _known_sizes(a: Value, shape: Any) -> Shape:
     """Return the new sizes as a tuple, with -1 replaced."""
-    sizes = integers("reshape", "shape", shape if isinstance(shape, (tuple, list)) else (shape,))
+    sizes = one_or_several("reshape", "shape", shape)
     if sizes.count(-1) != 1:
         return sizes
     product, size = -math.prod(sizes), typeof(a).size  # of the other sizes

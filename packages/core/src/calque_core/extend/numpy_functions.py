@@ -32,7 +32,7 @@ if _TYPE_CHECKING:
         arctan2, bitwise_count, conjugate, deg2rad, fmax, fmin, heaviside, hypot, isfinite, isinf, isnan, log10, log2,
         logaddexp, logical_and, logical_not, logical_or, logical_xor, nextafter, rad2deg, rint, trunc, truth,
     )
-    from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers
+    from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers, one_or_several
     from calque_core.ops.broadcast import broadcast_to
     from calque_core.ops.create import dtype_argument
     from calque_core.ops.declare import as_result
@@ -65,7 +65,7 @@ _LATE = {
         "arctan2, bitwise_count, conjugate, deg2rad, fmax, fmin, heaviside, hypot, isfinite, isinf, isnan, log10, "
         "log2, logaddexp, logical_and, logical_not, logical_or, logical_xor, nextafter, rad2deg, rint, trunc, truth"
     ),
-    "calque_core.ops.axes": "Axes, canonical_axes, canonical_axis, integers",
+    "calque_core.ops.axes": "Axes, canonical_axes, canonical_axis, integers, one_or_several",
     "calque_core.ops.broadcast": "broadcast_to",
     "calque_core.ops.create": "dtype_argument",
     "calque_core.ops.declare": "as_result",
@@ -95,8 +95,8 @@ __all__ = [
     "broadcast_to",
     # Arguments of such a function
     "Axes", "reduced_axes", "keep_axes", "fill_masked", "sum_dtype", "implements_by_name",
-    "canonical_axes", "canonical_axis", "integers", "refuse", "KINDS", "SCALARS", "array_of", "with_arrays",
-    "with_items", "on_device",
+    "canonical_axes", "canonical_axis", "integers", "one_or_several", "refuse", "KINDS", "SCALARS", "array_of",
+    "with_arrays", "with_items", "on_device",
     "dtype_argument", "can_cast", "as_result", "binary", "check_dtypes", "floating", "promoted_dtype",
 ]  # fmt: skip
 

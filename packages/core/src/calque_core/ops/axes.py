@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from operator import index
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
 from calque_core.errors import ConcretizationTypeError
 from calque_core.frames.source import where
 from calque_core.traces.tracer import is_tracer
-from calque_core.types.avals import is_array_like, short_repr
+from calque_core.types.avals import is_array_like, short_repr, typeof
 
 Axes = int | Iterable[int] | None
 
@@ -41,6 +41,21 @@ def integers(name: str, argument: str, values: Any) -> tuple[int, ...]:
 
 
 _UNORDERED = (set, frozenset, dict)
+
+
+def one_or_several(name: str, argument: str, values: Any) -> tuple[int, ...]:
+    """Return the argument `argument` of `name`, one integer or an iterable of integers, as a tuple.
+
+    Raises: as `integers`, with the value as the user wrote it.
+
+    >>> from calque_core.extend.numpy_functions import one_or_several
+    >>> one_or_several("zeros", "shape", 2), one_or_several("zeros", "shape", [2, 3])
+    ((2,), (2, 3))
+    """
+    if type(values) is tuple:  # nearly always
+        return integers(name, argument, values)
+    is_one = isinstance(values, SupportsIndex) and is_array_like(values) and not typeof(values).shape
+    return integers(name, argument, (values,) if is_one else values)
 
 
 def integer(name: str, argument: str, value: Any) -> int:
