@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import grad, jvp, linear_transpose, vjp
-from calque_core import MissingRuleError, float0, lax
+from calque_core import MissingRuleError, float0, lax, make_jaxpr
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -56,3 +56,8 @@ def test_sorting_by_a_known_key_is_linear_and_by_an_unknown_one_is_refused():
     assert moved.tolist() == [3.0, 1.0, 2.0]
     with pytest.raises(MissingRuleError, match=r"'sort'.* cannot be transposed"):
         linear_transpose(lax.sort, np.zeros(3))(np.ones(3))
+
+
+def test_a_gradient_sorts_once():
+    program = make_jaxpr(grad(lambda x: lax.reduce_sum(lax.sin(lax.sort(x)))))(np.arange(3.0))
+    assert [eqn.primitive.name for eqn in program.eqns].count("sort") == 1

@@ -41,6 +41,47 @@ def test_the_function_gives_the_results_of_the_program(f):
         np.testing.assert_array_equal(got, want)
 
 
+UNARY = [lax.neg, lax.abs, lax.sign, lax.square, lax.bitwise_not]
+SECOND = [lambda y: y, lambda y: y[1], lambda y: y[1].item()]
+
+
+@pytest.mark.parametrize("second", SECOND, ids=["array", "scalar", "Python scalar"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "complex128", "bool", "int8", "uint8", "int64"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(lax.add, lax.sub, lax.mul, lax.div, lax.max, lax.min, lax.eq, lax.ne, lax.lt, lax.le, lax.gt, lax.ge),
+        *(lax.bitwise_and, lax.bitwise_or, lax.bitwise_xor, lax.select),
+        *UNARY,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_code_of_known_types_has_the_bits_of_evaluation(f, dtype, second):
+    x = np.array([3, 1, 0, 5]).astype(dtype)
+    y = second(np.array([3, 2, 7, 4]).astype(dtype))
+    if f is lax.select:
+        args = (x != x[1], x, y)
+    else:
+        args = (x, y) if f not in UNARY else (x,)
+    try:
+        want = f(*args)
+    except TypeError:
+        with pytest.raises(TypeError):
+            make_jaxpr(f)(*args)
+        return
+    got = as_function(make_jaxpr(f)(*args))(*args)[0]
+    assert (type(got), got.dtype, got.tobytes()) == (type(want), want.dtype, want.tobytes())
+
+
+@pytest.mark.parametrize("x", [2.0, 2.0 + 1.0j, np.float32(2.0), True, np.int8(3)])
+def test_code_that_repeats_a_number_has_the_bits_of_evaluation(x):
+    def f(x):
+        return lax.broadcast_in_dim(x, (2, 3), ())
+
+    got, want = as_function(make_jaxpr(f)(x))(x)[0], f(x)
+    assert (got.dtype, got.shape, got.tobytes()) == (want.dtype, want.shape, want.tobytes())
+
+
 def test_a_program_with_an_implementation_that_binds_is_not_straight():
     outer_p = Primitive("outer")
     outer_p.def_impl(lambda x: lax.sin(x))

@@ -24,7 +24,6 @@ from calque_core.lax import (
     reduce_sum_p,
     reduce_xor_p,
     reshape,
-    rev,
 )
 
 Value = Any
@@ -44,17 +43,25 @@ def reduce_prod_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape, **_: boo
     order = [*(d for d in range(len(shape)) if d not in axes), *axes]
     kept = [shape[d] for d in order[: len(shape) - len(axes)]]
     factors = reshape(x, (*kept, prod(shape[d] for d in axes)), order)
-    others = mul(product_before(factors), rev(product_before(rev(factors, len(kept))), len(kept)))
+    others = mul(product_before(factors), product_after(factors))
     changes = mul(reshape(x_dot, typeof(factors).shape, order), others)
     return reshape(reduce_sum(changes, len(kept)), typeof(out).shape)
 
 
 def product_before(x: Value) -> Value:
     """Return, for each element, the product of the elements before it along the last axis."""
-    last = typeof(x).ndim - 1
-    one = typeof(x).dtype.type(1)
-    no_axis = [(0, 0, 0)] * last
-    return cumprod(pad(x, one, [*no_axis, (1, -1, 0)]), last)
+    return cumprod(moved(x, 1), typeof(x).ndim - 1)
+
+
+def product_after(x: Value) -> Value:
+    """Return, for each element, the product of the elements after it along the last axis."""
+    return cumprod(moved(x, -1), typeof(x).ndim - 1, reverse=True)
+
+
+def moved(x: Value, places: int) -> Value:
+    """Return the elements moved along the last axis, with ones in the places that become free."""
+    no_axis = [(0, 0, 0)] * (typeof(x).ndim - 1)
+    return pad(x, typeof(x).dtype.type(1), [*no_axis, (places, -places, 0)])
 
 
 deflinear(reduce_sum_p, lambda ct, x, *, axes, **_: [broadcast_reduced(ct, x.aval.shape, axes)])

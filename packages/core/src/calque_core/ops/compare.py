@@ -365,7 +365,7 @@ def select(pred: Value, on_true: Value, on_false: Value) -> Value:
 guard_p = Primitive("guard")
 guard_p.is_elementwise = True
 guard_p.def_abstract_eval(select_n_abstract_eval, cached=True)
-guard_p.def_impl(select_n_impl, leaf=True)
+guard_p.def_impl(select_n_impl, leaf=True, for_types=select_n_impl_for_types)
 guard_p.def_rule("decomposition", select_n)
 
 
