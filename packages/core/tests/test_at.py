@@ -84,6 +84,20 @@ def test_traced_positions_out_of_bounds_drop_their_updates():
         traced(lambda x, i: x.at[i].add(1.0, mode="drop"), x, i)
 
 
+@pytest.mark.parametrize("as_index", [int, np.int64, np.array], ids=["int", "int64", "array"])
+@pytest.mark.parametrize("position", [-9, -4, -3, -1, 0, 2, 3, 9])
+def test_with_a_mode_a_known_integer_means_what_an_array_of_one_does(position, as_index):
+    x, index, alone = np.array([1.0, 2.0, 3.0]), as_index(position), np.array([position])
+    nearest = x[np.clip(position + 3 if position < 0 else position, 0, 2)]
+    is_inside = -3 <= position < 3
+
+    assert at(x)[index].get(mode="clip") == nearest
+    assert at(x)[index].get(fill_value=7.0) == (nearest if is_inside else 7.0)
+    for mode in ("clip", "drop", "fill"):
+        np.testing.assert_array_equal(at(x)[index].add(5.0, mode=mode), at(x)[alone].add(5.0, mode=mode))
+        np.testing.assert_array_equal(at(X)[0, index, 1:].get(mode=mode), at(X)[0, alone, 1:].get(mode=mode)[0])
+
+
 def test_known_positions_out_of_bounds_need_a_mode():
     x = np.arange(4.0)
     with pytest.raises(IndexError, match=r"index 5 is out of bounds at test_at\.py"):

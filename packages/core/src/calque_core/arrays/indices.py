@@ -203,7 +203,7 @@ def _from_start(aval: ShapedArray, axis: int, positions: Value, is_checked: bool
     is_outside = (counted < 0) | (counted >= size)
     if is_checked and is_outside.any():
         _refuse_position(aval, axis, positions[is_outside].flat[0])
-    return counted
+    return np.asarray(counted)  # an array of rank 0, too: a scalar would be counted once more, as a traced position
 
 
 _COUNTED = 1 << 13  # elements of an axis whose positions are kept in memory
