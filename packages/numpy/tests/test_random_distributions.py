@@ -114,6 +114,13 @@ def test_vectors_matrices_and_counts_of_16_bits_are_computed_in_float32(dtype):
     assert random.binomial(KEY, np.array(20, dtype), np.array(0.25, dtype)).dtype == np.float64
 
 
+def test_parameters_of_two_floats_of_16_bits_meet_in_float32():
+    brain = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    mean, covariance = np.zeros(2, brain), np.eye(2, dtype=np.float16)
+    assert random.multivariate_normal(KEY, mean, covariance).dtype == np.float32
+    assert random.multinomial(KEY, np.array(20, np.float16), np.array([0.5, 0.5], brain)).dtype == np.float32
+
+
 def test_normal_vectors_have_their_covariance_by_every_method():
     mean, covariance = np.array([1.0, -2.0]), np.array([[2.0, 0.6], [0.6, 0.5]])
     for method in ("cholesky", "svd", "eigh"):

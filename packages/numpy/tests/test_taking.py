@@ -143,3 +143,9 @@ def test_the_shape_of_resize_is_known_and_holds_integers():
         make_jaxpr(cnp.resize)(x, 3)
     with pytest.raises(TypeError, match=r"resize at test_taking.*new_shape is 1.5. Give a sequence of integers"):
         make_jaxpr(lambda x: cnp.resize(x, 1.5))(x)
+
+
+def test_choices_of_two_floats_of_16_bits_meet_in_float32():
+    brain = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    chosen = cnp.choose(np.array([0, 1]), [np.ones(2, brain), np.zeros(2, np.float16)])
+    assert (chosen.dtype, chosen.tolist()) == (np.float32, [1.0, 0.0])

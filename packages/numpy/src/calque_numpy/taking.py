@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import canonicalize_dtype, implements, is_tracer, lax, typeof
+from calque_core import canonicalize_dtype, implements, is_tracer, lax, result_type, typeof
 from calque_core.extend import host_values, short_repr
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axis, one_or_several, ravel, refuse
@@ -123,7 +123,7 @@ def choose(a: Value, choices: Sequence[Value], out: None = None, mode: str = "ra
 
 
 def _promoted(arrays: list[Value]) -> list[Value]:
-    dtype = np.result_type(*(typeof(x).dtype for x in arrays))
+    dtype = result_type(*(typeof(x).dtype for x in arrays))
     return [as_dtype(x, dtype) for x in arrays]
 
 

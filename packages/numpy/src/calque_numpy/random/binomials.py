@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import lax, typeof
+from calque_core import lax, result_type, typeof
 from calque_core.extend import is_float, where
 from calque_core.extend.numpy_functions import at, broadcast_to
 from calque_numpy.random.arguments import check_key, check_real, float_argument, float_of, parameters
@@ -173,7 +173,7 @@ def multinomial(
         check_real("multinomial", argument, x)
     if not typeof(p).shape:
         raise ValueError(f"multinomial{where()}: p has type {typeof(p)}. Give a vector of probabilities.")
-    promoted = np.promote_types(float_of(p), float_of(n)) if is_float(typeof(n).dtype) else float_of(p)
+    promoted = result_type(float_of(p), float_of(n)) if is_float(typeof(n).dtype) else float_of(p)
     computed = _dtype_of_counts(promoted)
     sizes, (p,) = parameters("multinomial", typeof(p).shape if shape is None else shape, computed, p=p)
     batch, (n,) = parameters("multinomial", sizes[:-1], computed, n=n)

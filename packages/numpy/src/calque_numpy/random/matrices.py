@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import ShapeError, lax, typeof
+from calque_core import ShapeError, lax, result_type, typeof
 from calque_core.extend import integer, where
 from calque_core.extend.numpy_functions import broadcast_to, matmul
 from calque_core.lax import broadcast_shapes
@@ -89,7 +89,7 @@ def multivariate_normal(
 
 def _dtype_of_parameters(mean: Value, cov: Value) -> np.dtype[Any]:
     dtypes = {x_dtype for x_dtype in (typeof(mean).dtype, typeof(cov).dtype) if is_random_float(x_dtype)}
-    return np.result_type(*dtypes) if dtypes else float_of(mean)
+    return result_type(*dtypes) if dtypes else float_of(mean)
 
 
 def _size(mean: Value, cov: Value) -> int:
