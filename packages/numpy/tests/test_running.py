@@ -111,6 +111,12 @@ def test_cumulative_functions_of_a_number_have_one_element(agree):
     agree(lambda m, x: [m.cumulative_sum(x), m.cumulative_prod(x, include_initial=True)], np.float32(3), plain=False)
 
 
+def test_no_differences_are_the_array_without_its_edges(agree):
+    x = np.array([[1, 4, 9]], np.int32)
+    agree(lambda m, x: m.diff(x, 0, prepend=1.5, append=[[2]]), x)
+    agree(lambda m, x: m.diff(x, 1, prepend=1.5, append=[[2]]), x)
+
+
 def test_a_central_difference_does_not_read_the_element_itself(agree):
     x = np.array([1.0, 2.0, np.nan, 5.0, 1.0])
     agree(lambda m, x: [m.gradient(x), m.gradient(x, 0.5), m.gradient(np.stack([x, x + 1]), axis=1)], x, plain=False)

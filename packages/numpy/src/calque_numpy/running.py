@@ -139,7 +139,7 @@ def diff(a: Value, n: int = 1, axis: int = -1, prepend: Value = None, append: Va
     """Return the differences of adjacent elements along `axis`, taken n times.
 
     Shapes: a [*s, k] -> [*s, max(k - n, 0)].  Dtype: kept; bools are compared.  `prepend` and `append`, scalars or
-    arrays, are joined to the array first.
+    arrays, are joined to the array first, unless n is 0.
     Raises: ValueError for a negative `n`, a scalar `a`, or an axis out of range.
 
     >>> import numpy as np
@@ -152,6 +152,8 @@ def diff(a: Value, n: int = 1, axis: int = -1, prepend: Value = None, append: Va
         raise ValueError(f"diff{place()}: n is {times}. Give a number of zero or more.")
     shape = typeof(a).shape
     position = canonical_axis("diff", axis, len(shape))
+    if not times:
+        return asarray(a)
     edge = (*shape[:position], 1, *shape[position + 1 :])
     pieces = [
         x if x is a or typeof(x).shape else broadcast_to(asarray(x), edge)
