@@ -291,7 +291,7 @@ def test_a_masked_array_is_refused_whichever_side_it_is_on():
         (lambda x, texts: x + texts, "+"), (lambda x, texts: x - texts.tolist(), "-"),
         (lambda x, texts: x // texts, "//"), (lambda x, texts: x**texts, "**"), (lambda x, texts: x @ texts, "@"),
         (lambda x, texts: x < texts, "<"), (lambda x, texts: x == texts, "=="), (lambda x, texts: x << texts, "<<"),
-        (divmod, "divmod"), (lambda x, texts: x & texts.astype(object), "&"), (operator.iadd, "+"),
+        (divmod, "divmod"), (lambda x, texts: x & texts.astype(object), "&"), (operator.iadd, "+="),
     ],
 )  # fmt: skip
 def test_an_operator_that_refuses_an_array_is_named_as_the_user_wrote_it(apply, symbol):

@@ -62,7 +62,7 @@ def test_padding_takes_the_dtype_of_the_array(agree, numbers):
     [
         (lambda x: np.repeat(x, -1), ValueError, "repeats is -1. Give numbers of zero or more."),
         (lambda x: np.repeat(x, [1, 2, 3], axis=0), ValueError, "repeats has 3 numbers for axis 0 of size 2."),
-        (lambda x: cnp.repeat(x, 1.5), TypeError, "repeats is (1.5,). Give a sequence of integers."),
+        (lambda x: cnp.repeat(x, 1.5), TypeError, "repeats is 1.5. Give a sequence of integers."),
         (lambda x: cnp.tile(x, -2), ValueError, "reps is -2. Give numbers of zero or more."),
         (
             lambda x: sliding_window_view(x, 3, 0),

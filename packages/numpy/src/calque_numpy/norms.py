@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import canonicalize_dtype, implements, lax, typeof
+from calque_core.extend import integer, where
 from calque_core.extend import numpy_functions as reductions
-from calque_core.extend import where
-from calque_core.extend.numpy_functions import as_dtype, canonical_axis, one_or_several, reduced_axes
+from calque_core.extend.numpy_functions import as_dtype, canonical_axis, integers, reduced_axes
 from calque_numpy.equations import inv
 from calque_numpy.spectra import svdvals
 
@@ -38,7 +38,10 @@ def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) ->
     if axis is None and ord is None:
         out = _length(x, tuple(range(ndim)))
         return lax.reshape(out, (1,) * ndim) if keepdims else out
-    axes = tuple(range(ndim)) if axis is None else one_or_several("norm", "axis", axis)
+    if axis is None:
+        axes = tuple(range(ndim))
+    else:
+        axes = integers("norm", "axis", axis) if isinstance(axis, tuple) else (integer("norm", "axis", axis),)
     axes = tuple(canonical_axis("norm", d, ndim) for d in axes)
     if len(axes) == 1:
         out = _vector_norm(x, ord, axes)
