@@ -60,7 +60,7 @@ def test_a_canonical_dtype_is_numpys_own_object(kind):
 @pytest.mark.parametrize("dtype", [object, str, "S3", "m8[s]", "M8[s]", "V8", [("a", "f8")]])
 def test_what_is_no_number_is_refused(dtype):
     with pytest.raises(
-        TypeError, match=r"is not a dtype that calque computes with\. Use a bool, integer, float or complex"
+        TypeError, match=r" at test_dtypes\.py:\d+ .* is not a dtype that calque computes with\. Use a bool, integer"
     ):
         canonicalize_dtype(dtype)
 

@@ -155,6 +155,13 @@ def test_select_n_refuses_shapes_that_do_not_fit():
         lax.select_n(np.array([True, False]), np.zeros(3), np.zeros(3))
 
 
+def test_select_refuses_shapes_that_do_not_fit_in_the_order_of_its_arguments():
+    with pytest.raises(ShapeError, match=r"^select of float64\[2\] and float64\[3\] at test_ops_compare.py.*broadcast"):
+        lax.select(np.array([True, False, True]), np.zeros(2), np.zeros(3))
+    with pytest.raises(ShapeError, match=r"^select of bool\[2\] and float64\[3\] and float64\[3\] at .* broadcast"):
+        lax.select(np.array([True, False]), np.zeros(3), np.zeros(3))
+
+
 def test_the_primitive_refuses_a_choice_of_another_shape():
     with pytest.raises(
         ShapeError, match=r"got a selector of type bool\[2\] for cases of type float64\[3\]\. Broadcast them"

@@ -254,7 +254,9 @@ def check_an_array_is_made_of_arrays_on_single_devices():
     assert jit(lambda y: y + 1.0)(y).sharding == over("x", "y")
     with pytest.raises(ValueError, match=r"got 7 arrays for 8 devices, none on cpu:7\. Give one array for each"):
         make_array_from_single_device_arrays((8, 4), over("x", "y"), parts[:7])
-    with pytest.raises(ValueError, match=r"got a part of type float64\[2,2\] on cpu:0 instead of float64\[2,4\]\."):
+    with pytest.raises(
+        ValueError, match=r"type float64\[2,2\] on cpu:0, but the shards have type float64\[2,4\]\. Give"
+    ):
         make_array_from_single_device_arrays((8, 4), over("x"), parts)
     with pytest.raises(TypeError, match=r"as arrays\[0\]\. Give arrays on one device each"):
         make_array_from_single_device_arrays((8, 4), over("x"), [x])

@@ -64,7 +64,9 @@ class ufunc:
     def __call__(self, *args: Value) -> Any:
         """Return the results for all elements of the arguments, which are broadcast."""
         if len(args) != self.nin:
-            raise TypeError(f"{self.__name__}{place()} takes {self.nin} arguments, and there are {len(args)}.")
+            raise TypeError(
+                f"{self.__name__}{place()} takes {self.nin} arguments, and there are {len(args)}. Pass {self.nin}."
+            )
         return self._call(*args)
 
     def reduce(
@@ -131,7 +133,9 @@ class ufunc:
         rows, _, axes = self._rows("reduceat", array, integer("reduceat", "axis", axis), dtype)
         n, starts = typeof(rows).shape[0], np.asarray(indices)
         if starts.size and not (starts.min() >= 0 and starts.max() < n):
-            raise IndexError(f"{self.__name__}.reduceat{place()}: the indices are {indices}, of {n} elements.")
+            raise IndexError(
+                f"{self.__name__}.reduceat{place()}: the indices are {indices}, of {n} elements. Give 0 to {n - 1}."
+            )
         stops = [*starts[1:], n]
         pieces = [rows[i:j] if i < j else rows[i : i + 1] for i, j in zip(starts, stops)]
         return moveaxis(lax.stack([self.reduce(piece) for piece in pieces]), 0, axes[0])

@@ -332,13 +332,13 @@ def select_n(which: Value, *cases: Value) -> Value:
     array([10,  2])
     """
     _check_which(typeof(which), len(cases))
-    return select_n_p.bind(*_fitting_cases(which, fitting("select_n", *cases)))
+    return select_n_p.bind(*_fitting_cases("select_n", which, fitting("select_n", *cases)))
 
 
-def _fitting_cases(which: Value, cases: Sequence[Value]) -> Sequence[Value]:
+def _fitting_cases(name: str, which: Value, cases: Sequence[Value]) -> Sequence[Value]:
     if typeof(which).shape in ((), typeof(cases[0]).shape):
         return (which, *cases)
-    return broadcast_operands("select_n", (which, *cases))
+    return broadcast_operands(name, (which, *cases))
 
 
 def select(pred: Value, on_true: Value, on_false: Value) -> Value:
@@ -356,7 +356,8 @@ def select(pred: Value, on_true: Value, on_false: Value) -> Value:
         raise TypeError(
             f"select{where()} got a predicate of type {typeof(pred)}. Give bools: compare the operand, x != 0."
         )
-    return select_n(pred, on_false, on_true)
+    on_true, on_false = fitting("select", on_true, on_false)
+    return select_n_p.bind(*_fitting_cases("select", pred, (on_false, on_true)))
 
 
 # A choice between operands of a computation.  Results computed from `safe` are dropped.  Evaluation and derivatives

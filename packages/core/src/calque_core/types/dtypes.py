@@ -120,7 +120,7 @@ def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
 def _canonical(dtype: np.dtype[Any], enable_x64: bool) -> np.dtype[Any]:
     if not is_supported(dtype):
         advice = _NO_NUMBER if dtype.isbuiltin != REGISTERED else _CONVERT
-        raise TypeError(f"{dtype} is not a dtype that calque computes with. {advice}.")
+        raise TypeError(f"{dtype}{where()} is not a dtype that calque computes with. {advice}.")
     dtype = native_dtype(dtype)
     return dtype if enable_x64 else _NARROW.get(dtype, dtype)
 

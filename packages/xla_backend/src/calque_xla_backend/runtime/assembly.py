@@ -84,7 +84,10 @@ def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Shardin
     aval = typeof(pieces[0]).update(shape=place.shard_shape(whole), weak_type=False)
     for x in pieces:
         if typeof(x).strip_weak_type() != aval:
-            raise ValueError(f"{caller}{where()} got a part of type {typeof(x)} on {x.device} instead of {aval}.")
+            raise ValueError(
+                f"{caller}{where()} got an array of type {typeof(x)} on {x.device}, but the shards have type {aval}. "
+                "Give shards of one type."
+            )
     return _joined(whole, place, pieces)
 
 
