@@ -1,7 +1,7 @@
 """Forward- and reverse-mode differentiation of NumPy programs: jvp, linearize, vjp, grad.
 
-Read next: `jvp_trace.py` for the trace that they share, `define.py` for the short forms of rules, and `rules` for the
-table of derivatives.
+Read next: `traces/jvp_trace.py` for the trace that they share, `define.py` for the short forms of rules, and
+`rules` for the table of derivatives.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late

@@ -3,7 +3,7 @@
 One idea: each is a formula in `lax` whose derivatives are right everywhere, so it needs no rule of its own; parts of a
 float, its sign and its exponent, are read from its bits.
 
-Read next: `reductions.py`.
+Read next: `bits.py`.
 """
 
 from __future__ import annotations
