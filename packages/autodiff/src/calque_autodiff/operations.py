@@ -139,7 +139,7 @@ def _push(program: Jaxpr, mask: Sequence[bool]) -> Push:
 
 
 def _simplified(program: Jaxpr) -> Jaxpr:
-    """Return a program without equal equations, as parts of a rule and its derivative have them, and dead ones."""
+    """Return a program without dead equations, and with one of equal equations, as a rule and its derivative have."""
     smaller, _ = dce_jaxpr(merge_equal_equations(program), [True] * len(program.outvars), instantiate=True)
     return smaller
 
@@ -253,7 +253,7 @@ def _operations_of(stepped: SteppedFunction) -> list[Any]:
     return [[(eqn.primitive, eqn.params) for eqn in program.eqns], program.out_avals]
 
 
-# The operations that were met so far: primitives, programs, and functions.
+# The operations that ran so far: primitives, programs, and functions.
 primitive_operations = Plans(_operation_of_key)
 program_operations = Plans(_operation_of_program)
 function_operations = Plans(_function_of_types)

@@ -54,8 +54,6 @@ class PlannedTracer(ArrayOperations, JVPTracer):
 Operands = tuple[list[Value], list[Value]]  # the primals of operands; the tangents of operands that have a tangent
 _OPERANDS = frozenset((np.ndarray, *SCALAR_TYPES))  # the classes of a primitive's operands without a tangent
 _ARRAYS_AND_FLOATS = FLOATS | {np.ndarray}
-
-
 _MOST_DERIVATIVES = 3  # one inside the other: the code of more is large, and pays after dozens of calls only
 
 

@@ -62,7 +62,7 @@ class Push(NamedTuple):
 
 
 class LinearizedOperation:
-    """A primitive on operands of known types, some of which have tangents.
+    """A primitive or a function on operands of known types, some of which have tangents.
 
     `known` is the way forward, and `run` its function.  `linear` is the derivative as a program of the residuals, then
     the tangents.  `pull` is the way back from a single result; for several results `pull_for` gives it, from the mask

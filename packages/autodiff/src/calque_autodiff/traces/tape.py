@@ -37,10 +37,10 @@ class Tape(NamedTuple):
         safe = copied_where_exposed(values, shared)
         if safe is values:
             return self
-        rest = iter(safe)
-        consts = [next(rest) for _ in self.consts]
+        copies = iter(safe)
+        consts = [next(copies) for _ in self.consts]
         eqns = [
-            entry._replace(residuals=tuple([next(rest) for _ in entry.residuals])) if type(entry) is Step else entry
+            entry._replace(residuals=tuple([next(copies) for _ in entry.residuals])) if type(entry) is Step else entry
             for entry in self.eqns
         ]
         return self._replace(consts=consts, eqns=eqns)
