@@ -69,15 +69,6 @@ def square_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
     return square(*primals), [square_coefficient(xs, k) for k in range(1, len(xs))]
 
 
-@integer_pow_p.def_rule("jet")
-def integer_pow_jet(primals: Sequence[Value], series: Sequence[Series], *, y: int) -> Result:
-    (x,) = primals
-    out, xs = integer_pow(x, y), [x, *series[0]]
-    if y == 0:
-        return out, [None] * len(series[0])
-    return out, (whole_power(xs, y) if y > 0 else power(out, xs, float(y)))[1:]
-
-
 @sqrt_p.def_rule("jet")
 def sqrt_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
     """Solve 2 y y' = x'."""
@@ -129,6 +120,15 @@ def whole_number(y: Value) -> int | None:
     if is_tracer(y) or typeof(y).shape or is_complex(y) or not 0 <= y <= MAX_PRODUCTS:
         return None
     return int(y) if int(y) == y else None
+
+
+@integer_pow_p.def_rule("jet")
+def integer_pow_jet(primals: Sequence[Value], series: Sequence[Series], *, y: int) -> Result:
+    (x,) = primals
+    out, xs = integer_pow(x, y), [x, *series[0]]
+    if y == 0:
+        return out, [None] * len(series[0])
+    return out, (whole_power(xs, y) if y > 0 else power(out, xs, float(y)))[1:]
 
 
 # Exponentials and logarithms
