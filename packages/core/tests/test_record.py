@@ -72,5 +72,5 @@ def test_a_record_is_matched_by_position():
     ],
 )
 def test_values_that_do_not_fit_the_fields_are_refused(values, named, given):
-    with pytest.raises(TypeError, match=rf"Place has the fields name, line, but was given {given}\."):
+    with pytest.raises(TypeError, match=rf"Place has the fields name, line, but the arguments are {given}\. Pass each"):
         Place(*values, **named)

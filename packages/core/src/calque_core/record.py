@@ -59,8 +59,11 @@ class Record(tuple[Any, ...], metaclass=_RecordType):
         positional = dict(zip(cls._fields, values))
         merged = cls._field_defaults | positional | named
         if len(values) > len(cls._fields) or positional.keys() & named.keys() or merged.keys() != set(cls._fields):
-            given = ", ".join([*map(repr, values), *(f"{name}={value!r}" for name, value in named.items())])
-            raise TypeError(f"{cls.__name__} has the fields {', '.join(cls._fields)}, but was given ({given}).")
+            arguments = ", ".join([*map(repr, values), *(f"{name}={value!r}" for name, value in named.items())])
+            raise TypeError(
+                f"{cls.__name__} has the fields {', '.join(cls._fields)}, but the arguments are ({arguments}). "
+                "Pass each field once."
+            )
         return tuple([merged[field] for field in cls._fields])
 
     def _replace(self, **named: Any) -> Self:
