@@ -7,6 +7,7 @@ the program together with its derivative, for a forward derivative.
 Only primitives are taken whose implementations are leaves: such primitives promise that their rules depend on types and
 parameters alone.  An error, such as a type that does not fit or a nan that NumPy was told to raise, is left to the
 rules, whose messages name the place.
+
 Read next: `traces/steps.py`, which defines the result; `traces/planned_trace.py`, which uses it.
 """
 

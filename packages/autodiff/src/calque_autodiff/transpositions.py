@@ -6,6 +6,7 @@ once; later backward passes append copies of its equations.  A backward pass is 
 
 Only primitives are taken whose implementations are leaves: such primitives promise that their rules depend on types and
 parameters alone.
+
 Read next: `transpose.py`, which asks for copies; `functions.py`, the same for functions and their derivatives.
 """
 
@@ -72,20 +73,20 @@ def recorded_rule(
 
     It returns a list of the cotangents, None for one that is zero.  There is none if the rule has to run at each call.
     """
-    is_given: list[bool] = []
+    has_ct: list[bool] = []
 
     def transposed(values: list[Value]) -> list[Value]:
         cts = primitive.adapted["transpose"](values[:1], *values[1:], **params)
         assert type(cts) is list, cts
         assert len(cts) == len(operands), cts
-        is_given[:] = [ct is not None and type(ct) is not Zero for ct in cts]
-        return [ct for ct, m in zip(cts, is_given) if m]
+        has_ct[:] = [ct is not None and type(ct) is not Zero for ct in cts]
+        return [ct for ct, m in zip(cts, has_ct) if m]
 
     program = staged_apart(trace, transposed, [ct, *operands])
     if program is None:
         return None
-    nothing = [Literal(None, program.in_avals[0])] * is_given.count(False)
-    return recorder(program.replace(outvars=merged(is_given, program.outvars, nothing)))
+    nothing = [Literal(None, program.in_avals[0])] * has_ct.count(False)
+    return recorder(program.replace(outvars=merged(has_ct, program.outvars, nothing)))
 
 
 transpositions = Plans(recorded_rule)

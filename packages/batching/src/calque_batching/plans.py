@@ -5,6 +5,7 @@ once, and later calls run its program of whole arrays, without the rule: as a Py
 tracers of the parent, as a function that the parent may know in turn.
 
 An error is left to the rules, whose messages name the place.
+
 Read next: `functions.py`, the same for whole functions; `batch_trace.py`, which runs plans.
 """
 

@@ -1,6 +1,7 @@
 """Types, primitives, traces and jaxprs, evaluated by NumPy: the foundation for transformations of array programs.
 
 Everything here is public; so is `calque_core.lax`, the operations, and `calque_core.config`, the settings.
+
 Read next: `trace.py` for the central idea, then `primitive.py`, `stage.py` and `interpret.py`.
 """
 

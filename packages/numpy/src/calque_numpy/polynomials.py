@@ -203,8 +203,8 @@ def roots(p: Value, *, strip_zeros: bool = True) -> Value:
         return lax.full((0,), 0, result_type(p, 0j))
     first = lax.neg(lax.div(p[1:], p[0]))
     shifted = np.eye(n - 2, n - 1, dtype=typeof(p).dtype)
-    found = eigvals(lax.concatenate([lax.expand_dims(first, (0,)), shifted], 0))
-    return lax.add(found, as_dtype(_nothing_without_derivative(p, _is_repeated(found)), typeof(found).dtype))
+    zeros = eigvals(lax.concatenate([lax.expand_dims(first, (0,)), shifted], 0))
+    return lax.add(zeros, as_dtype(_nothing_without_derivative(p, _is_repeated(zeros)), typeof(zeros).dtype))
 
 
 def _is_repeated(x: Value) -> Value:

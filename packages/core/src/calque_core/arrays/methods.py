@@ -1,6 +1,7 @@
 """The components of arrays, and the methods whose arguments differ from NumPy's function: `x.reshape(2, 3)`.
 
 Other methods are NumPy's functions themselves: `numpy_shapes.py`, `numpy_reductions.py`, `numpy_products.py`.
+
 Read next: `properties.py`, for `x.shape` and other properties of the type.
 """
 

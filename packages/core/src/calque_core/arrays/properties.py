@@ -1,6 +1,7 @@
 """The properties of an array that its type tells: `x.shape`, `x.dtype`.
 
 They are loaded for the first tracer, as operators are: nearly all programs ask for one.
+
 Read next: `methods.py`, for `x.T` and `x.reshape(2, 3)`.
 """
 

@@ -6,6 +6,7 @@ after the other.
 
 Only primitives are taken whose implementations are leaves: such primitives promise that their rules depend on types and
 parameters alone.
+
 Read next: `staging/plans.py`, which remembers such functions; `operations.py` of autodiff and `plans.py` of batching,
 which make them from rules.
 """

@@ -3,6 +3,7 @@
 One idea: rotations of the factor's rows against the vector bring the vector to zero, one element a step.
 
 Source: Gill, Golub, Murray & Saunders (1974), Methods for modifying matrix factorizations, method C3.
+
 Read next: `factorizations.py`.
 """
 

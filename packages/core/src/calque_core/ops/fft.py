@@ -53,15 +53,15 @@ def fft_abstract_eval(x_aval: ShapedArray, *, fft_type: FftType, fft_lengths: Sh
     kinds = _FLOATS if fft_type is FftType.RFFT else _COMPLEX
     if x_aval.dtype.name not in kinds:
         raise TypeError(f"{_call(x_aval, fft_type)}: the transform takes {' or '.join(kinds)}. Convert the operand.")
-    given, made = _sizes(fft_type, fft_lengths)
-    batch = x_aval.ndim - len(given)
-    if x_aval.shape[max(batch, 0) :] != given:
+    sizes, out_sizes = _sizes(fft_type, fft_lengths)
+    batch = x_aval.ndim - len(sizes)
+    if x_aval.shape[max(batch, 0) :] != sizes:
         raise ShapeError(
-            f"{_call(x_aval, fft_type)}: fft_lengths {fft_lengths} need last axes of sizes {given}. "
+            f"{_call(x_aval, fft_type)}: fft_lengths {fft_lengths} need last axes of sizes {sizes}. "
             "Slice or pad the operand, or give other lengths."
         )
     dtype = {FftType.RFFT: complex_dtype, FftType.IRFFT: real_dtype}.get(fft_type, np.dtype)(x_aval.dtype)
-    return shaped_array(x_aval.shape[:batch] + made, dtype)
+    return shaped_array(x_aval.shape[:batch] + out_sizes, dtype)
 
 
 def _sizes(fft_type: FftType, lengths: Shape) -> tuple[Shape, Shape]:

@@ -5,6 +5,7 @@ keep their order.  Along an axis, the k-th elements of all windows are one slice
 for long windows the numbers of elements double, so that the number of operations is the logarithm of the length.
 
 All is written in public operations: it evaluates windows, and it is what other transformations see of them.
+
 Read next: `paddings.py`, the arithmetic of windows.
 """
 

@@ -4,6 +4,7 @@ One idea: in the bases of Schur forms of a and b the equation is triangular, so 
 columns before it.  Hermitian a and b have diagonal forms, in which each element is divided by a sum of eigenvalues.
 
 Source: Bartels & Stewart (1972), Solution of the matrix equation AX + XB = C.
+
 Read next: `matrix_functions.py`, whose derivatives solve such equations.
 """
 

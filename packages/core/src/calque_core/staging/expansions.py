@@ -6,6 +6,7 @@ A transformer is traced in less than half of the time.
 
 A function is left to itself if it captures an array, holds programs, or returns anything but new arrays; under other
 settings than the default; and where axes have names.
+
 Read next: `recorder.py`, which writes the code of copies; `plans.py`, which keeps it; `stage.py`, which asks for it.
 """
 

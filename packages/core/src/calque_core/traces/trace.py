@@ -6,6 +6,7 @@ bottom), records (staging), or applies a rule under its parent (the transformati
 
 To write a transformation, subclass `Trace` and `Tracer`, and run the function under `tracing(trace)`; `ValueTrace` does
 most of the work.
+
 Read next: `tracer.py` for the values under a trace, `primitive.py` for `bind` and the rule tables, `stage.py` for the
 trace that records, `value_trace.py` for your own transformations.
 """

@@ -45,7 +45,7 @@ def sqrtm_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
     out = sqrtm_p.bind(x)
     roots: Series = [out]
     for k, c in enumerate(xs, 1):
-        given = None if c is None else convert_element_type(c, typeof(out).dtype)
-        change = minus(given, inner_products(roots, roots, k))
+        x_k = None if c is None else convert_element_type(c, typeof(out).dtype)
+        change = minus(x_k, inner_products(roots, roots, k))
         roots.append(None if change is None else sylvester_solve(out, out, change))
     return out, roots[1:]

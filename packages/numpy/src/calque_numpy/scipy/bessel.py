@@ -120,17 +120,17 @@ def _miller(order: Value, x: Value) -> Value:
         return carry[0] >= 1.0
 
     def step(carry: Value) -> Value:
-        n, above, here, wanted, total = carry
+        n, above, here, at_order, total = carry
         below = (2.0 * n / x) * here - above
         scale = lax.select(abs(below) > 1e10, 1.0 / abs(below), 1.0)
-        wanted = lax.select(n == order, here, wanted) * scale
+        at_order = lax.select(n == order, here, at_order) * scale
         is_even = lax.floor(0.5 * n) * 2.0 == n
         total = (total + lax.select(is_even, 2.0 * here, 0.0)) * scale
-        return n - 1.0, here * scale, below * scale, wanted, total
+        return n - 1.0, here * scale, below * scale, at_order, total
 
     carry = (first, zero, lax.full_like(x, 1e-10), zero, zero)
-    _, _, last, wanted, total = lax.while_loop(is_open, step, carry)
-    return lax.select(order == 0.0, last, wanted) / (total + last)
+    _, _, last, at_order, total = lax.while_loop(is_open, step, carry)
+    return lax.select(order == 0.0, last, at_order) / (total + last)
 
 
 def _bessel_j_formula(order: Value, x: Value) -> Value:

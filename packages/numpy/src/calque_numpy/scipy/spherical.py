@@ -31,16 +31,16 @@ def _legendre_formula(n: Value, m: Value, theta: Value) -> Value:
         return carry[0] <= carry[1]
 
     def step(carry: Value) -> Value:
-        k, last, before, now, wanted = carry
+        k, last, before, now, at_n = carry
         square = k * k - order * order
         is_diagonal = k <= order
         diagonal = -lax.sqrt((2.0 * k + 1.0) / (2.0 * k)) * sine * now
         scale = lax.sqrt((4.0 * k * k - 1.0) / lax.select(is_diagonal, 1.0, square))
         previous = lax.max((k - 1.0) * (k - 1.0) - order * order, 0.0)
-        rest = lax.sqrt(previous / lax.max(4.0 * (k - 1.0) * (k - 1.0) - 1.0, 1.0))
-        following = lax.select(is_diagonal, diagonal, scale * (cosine * now - rest * before))
-        wanted = lax.select(k == n, following, wanted)
-        return k + 1.0, last, now, following, wanted
+        factor = lax.sqrt(previous / lax.max(4.0 * (k - 1.0) * (k - 1.0) - 1.0, 1.0))
+        following = lax.select(is_diagonal, diagonal, scale * (cosine * now - factor * before))
+        at_n = lax.select(k == n, following, at_n)
+        return k + 1.0, last, now, following, at_n
 
     first = lax.full_like(theta, _FIRST)
     last = lax.reduce_max(n)

@@ -5,6 +5,7 @@ program of the last call.  If all leaves are device arrays with the device types
 runs the program at once.  Any other call goes through `general`, which looks the program up or compiles it.
 
 Generated code holds templates and integers only; the objects that it uses enter as bound constants.
+
 Read next: `verbs/jit_function.py`, the general path.
 """
 

@@ -59,16 +59,16 @@ class FunctionShardings:
         prefix: Tree = self.arguments
         if isinstance(prefix, (tuple, list)):
             prefix = _with_static(tuple(prefix), call)
-        found = flatten_axes(f"in_shardings of {self.caller}", call.in_tree.children()[0], prefix)
-        return [resolve(one, f"{self.caller} for in_shardings") for one in found]
+        shardings = flatten_axes(f"in_shardings of {self.caller}", call.in_tree.children()[0], prefix)
+        return [resolve(one, f"{self.caller} for in_shardings") for one in shardings]
 
     def of_results(self, out_tree: PyTreeDef) -> list[NamedSharding | None]:
         """Return the sharding of each leaf of the result.  Raises: as `of_arguments`."""
         if self.results is None:
             return [None] * out_tree.num_leaves
         prefix = tuple(self.results) if isinstance(self.results, list) else self.results
-        found = flatten_axes(f"out_shardings of {self.caller}", out_tree, prefix)
-        return [resolve(one, f"{self.caller} for out_shardings") for one in found]
+        shardings = flatten_axes(f"out_shardings of {self.caller}", out_tree, prefix)
+        return [resolve(one, f"{self.caller} for out_shardings") for one in shardings]
 
     def divisions(self, call: Call, names: Sequence[str], out_tree: PyTreeDef, out_avals: Sequence[Any]) -> Divisions:
         """Return the placements of the leaves of a call, which have `names`, and of those of its result.

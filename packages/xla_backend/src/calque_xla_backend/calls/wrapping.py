@@ -4,6 +4,7 @@ One idea: the number of results is fixed when a program is compiled, so the line
 once for each number, without a loop.  Ten arrays then take 0.7 us instead of 1.2.
 
 Generated code holds a template and integers only; the objects that it uses enter as bound constants.
+
 Read next: `dispatch.py`, which calls this in each call of a jitted function.
 """
 

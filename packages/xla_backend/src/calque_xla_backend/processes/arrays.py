@@ -71,22 +71,22 @@ def _axis_parts(held: Sequence[tuple[int, ...]], axis: int) -> list[int]:
 
 
 def _global_shape(
-    sharding: NamedSharding, held: Sequence[tuple[int, ...]], local: Shape, wanted: Sequence[int] | None
+    sharding: NamedSharding, held: Sequence[tuple[int, ...]], local: Shape, global_shape: Sequence[int] | None
 ) -> Shape:
     """Return the shape of the whole array.  Raises: ValueError if the local shape does not fit."""
     parts = parts_of(sharding, len(local))
     counts = [len(_axis_parts(held, axis)) for axis in range(len(local))]
     shape = tuple([size * n // count for size, n, count in zip(local, parts, counts)])
-    if wanted is None:
+    if global_shape is None:
         fits = all(size % count == 0 for size, count in zip(local, counts))
     else:
-        whole = tuple(map(int, wanted))
+        whole = tuple(map(int, global_shape))
         fits = len(whole) == len(local) and all(a in (b, c) for a, b, c in zip(whole, shape, local))
         shape = whole
     if not fits:
-        given = "" if wanted is None else f" for the global_shape {shape}"
+        text = "" if global_shape is None else f" for the global_shape {shape}"
         raise ValueError(
-            f"{_CALLER}{where()} got local_data of the shape {local}{given}, but the devices of this process hold "
+            f"{_CALLER}{where()} got local_data of the shape {local}{text}, but the devices of this process hold "
             f"{tuple(counts)} of {parts} parts of its axes. Give their elements, or a global_shape that fits."
         )
     return shape

@@ -5,6 +5,7 @@ effects keep their order from one call to the next, and the functions live as lo
 programs in the calling thread anyway, unless an argument is still being computed.
 
 jaxlib keeps every function that it was ever given, so it gets small entries, which refer to the functions weakly.
+
 Read next: `compile.py`, whose programs hold the functions.
 """
 

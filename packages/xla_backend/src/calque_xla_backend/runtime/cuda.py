@@ -116,11 +116,11 @@ def _register(name: str, kernel: Any) -> None:
 
 def _kernels_problem(distribution: str) -> str:
     """Return what is wrong with the package of kernels, which must be of jaxlib's release; or an empty text."""
-    wanted = jaxlib_version.__version__
+    needed = jaxlib_version.__version__
     try:
         release = version(distribution)
     except PackageNotFoundError:
-        return f"the package {distribution} is not installed; it must be {distribution}=={wanted}."
-    if release != wanted:
-        return f"{distribution} {release} goes with jaxlib {release}, but jaxlib is {wanted}."
+        return f"the package {distribution} is not installed; it must be {distribution}=={needed}."
+    if release != needed:
+        return f"{distribution} {release} goes with jaxlib {release}, but jaxlib is {needed}."
     return ""

@@ -67,12 +67,12 @@ class Placement:
 
     def with_first(self, number: int) -> Any:
         """Return jaxlib's sharding of the same devices, with one of them as the first."""
-        found = self._with_first.get(number)
-        if found is None:
+        sharding = self._with_first.get(number)
+        if sharding is None:
             order = (self.devices[number], *self.devices[:number], *self.devices[number + 1 :])
-            found = xc.GSPMDSharding(xc.DeviceList(order), xc.HloSharding.replicate())
-            self._with_first[number] = found
-        return found
+            sharding = xc.GSPMDSharding(xc.DeviceList(order), xc.HloSharding.replicate())
+            self._with_first[number] = sharding
+        return sharding
 
     def shards(self, shape: Shape) -> list[Index]:
         """Return the slices of an array that each of the devices holds."""

@@ -115,11 +115,11 @@ def _explain_program(function: JitFunction, name: str, call: Call, traced: Trace
     if function.compiler.has_program(traced.jaxpr, place, donated):
         return Explanation(name, "nothing", (), len(function.traced.cache.traces), constants)
     programs = _known_programs(traced.jaxpr)
-    found = [_program_differences((function.compiler, place, donated), other) for other in reversed(programs)]
-    if not found:
+    candidates = [_program_differences((function.compiler, place, donated), other) for other in reversed(programs)]
+    if not candidates:
         sentence = "The function was traced for these types, but never compiled."
-        found = [[Difference("first call", "", "", "", sentence)]]
-    nearest = min(found, key=len)
+        candidates = [[Difference("first call", "", "", "", sentence)]]
+    nearest = min(candidates, key=len)
     return Explanation(name, "compile", tuple(nearest), len(programs), constants)
 
 
@@ -133,19 +133,21 @@ def _known_programs(jaxpr: Jaxpr) -> list[Options]:
 def _program_differences(now: Options, before: Options) -> list[Difference]:
     compiler, place, donated = now
     compiler_before, place_before, donated_before = before
-    found = []
+    differences = []
     if place != place_before:
         texts = _place_text(place), _place_text(place_before)
-        found.append(Difference("device", "", *texts, f"The device is {texts[0]}; that program runs on {texts[1]}."))
+        differences.append(
+            Difference("device", "", *texts, f"The device is {texts[0]}; that program runs on {texts[1]}.")
+        )
     if donated != donated_before:
         texts = _numbers(donated), _numbers(donated_before)
         sentence = f"The donated leaves of the arguments are {texts[0]}; in that program {texts[1]}."
-        found.append(Difference("donated", "", *texts, sentence))
+        differences.append(Difference("donated", "", *texts, sentence))
     if compiler is not compiler_before:
         texts = compiler.choices() or "the defaults", compiler_before.choices() or "the defaults"
         sentence = f"The options of jit are {texts[0]}; those of that program are {texts[1]}."
-        found.append(Difference("options", "", *texts, sentence))
-    return found
+        differences.append(Difference("options", "", *texts, sentence))
+    return differences
 
 
 def _place_text(place: Place) -> str:
