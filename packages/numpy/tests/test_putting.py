@@ -75,5 +75,5 @@ def test_wrong_arguments_are_refused():
         cnp.place(X, MASK, [])
     with pytest.raises(ValueError, match=r"place.*the mask is bool\[4\] and the array float64\[3,4\]"):
         cnp.place(X, MASK[0], 1)
-    with pytest.raises(ValueError, match=r"put_along_axis of float64\[3,4\].*Give 2 axes"):
+    with pytest.raises(ValueError, match=r"put_along_axis of float64\[3,4\].*Give as many axes"):
         cnp.put_along_axis(X, np.array([0]), 1, 0)

@@ -53,7 +53,11 @@ def test_shapes_and_sizes_are_plain_integers():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda x: np.expand_dims(x, 4), ValueError, "(4,) are not distinct axes of a result with 3 axes"),
+        (
+            lambda x: np.expand_dims(x, 4),
+            ValueError,
+            "(4,) are not distinct axes of a result with 3 axes. Use each axis from -3 to 2 once",
+        ),
         (lambda x: np.expand_dims(x, 1.0), TypeError, "the axis is 1.0. Give a sequence of integers."),
         (lambda x: np.broadcast_to(x, (3, 2)), ShapeError, "cannot broadcast float64[2,3] to the shape (3, 2)"),
         (lambda x: cnp.broadcast_arrays(x, np.ones(2)), ValueError, "and (2,) at test_shapes.py:"),

@@ -57,11 +57,22 @@ def test_wrong_arguments_are_refused():
         with pytest.raises(TypeError, match=r"take.*the indices are float64\[\]. Give integers"):
             cnp.take(x, 1.0)
         with pytest.raises(
-            ValueError, match=r"take_along_axis of float64\[2,3\].*the indices are int64\[1\]. Give 2 axes"
+            ValueError, match=r"take_along_axis of float64\[2,3\].*the indices are int64\[1\]. Give as many axes"
         ):
             cnp.take_along_axis(x, np.array([1]), 0)
-        with pytest.raises(ValueError, match=r"partition of float64\[2,3\].*the position 4 is out of bounds for 3"):
+        with pytest.raises(
+            ValueError,
+            match=r"partition of float64\[2,3\].*the position 4 is out of bounds for 3 elements\. Use -3 to 2\.",
+        ):
             cnp.partition(x, 4)
+        with pytest.raises(
+            IndexError, match=r"delete of float64\[2,3\] at .*positions \[0, 9\] .* axis 1 of size 3. Use -3 to 2"
+        ):
+            cnp.delete(x, [0, 9], axis=1)
+        with pytest.raises(
+            IndexError, match=r"insert of float64\[2,3\] at .*positions 9 are out .* axis 1 of size 3. Use -3 to 3"
+        ):
+            cnp.insert(x, 9, 1.0, axis=1)
         with pytest.raises(ValueError, match=r"lexsort.*there are no keys. Give at least one"):
             cnp.lexsort([])
         with pytest.raises(ValueError, match=r"compress.*the condition is bool\[1,2\]. Give a vector"):

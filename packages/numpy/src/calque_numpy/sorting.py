@@ -118,7 +118,10 @@ def _check_positions(name: str, a: Value, kth: Any, axis: int | None) -> None:
     size = aval.size if axis is None else aval.shape[canonical_axis(name, axis, aval.ndim)]
     for k in integers(name, "kth", np.atleast_1d(kth)):
         if not -size <= k < size:
-            raise ValueError(f"{name} of {aval}{where()}: the position {k} is out of bounds for {size} elements.")
+            raise ValueError(
+                f"{name} of {aval}{where()}: the position {k} is out of bounds for {size} elements. Use {-size} to "
+                f"{size - 1}."
+            )
 
 
 @implements(np.lexsort)

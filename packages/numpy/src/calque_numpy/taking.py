@@ -95,7 +95,9 @@ def along_axis(name: str, arr: Value, indices: Value, axis: int) -> tuple[Value,
     """Return an index of every axis: the positions along `axis`, and each position of the other axes."""
     shape, ndim = typeof(arr).shape, typeof(arr).ndim
     if typeof(indices).ndim != ndim:
-        raise ValueError(f"{name} of {typeof(arr)}{place()}: the indices are {typeof(indices)}. Give {ndim} axes.")
+        raise ValueError(
+            f"{name} of {typeof(arr)}{place()}: the indices are {typeof(indices)}. Give as many axes as the array has."
+        )
     checked_positions(name, indices, shape[axis], "raise")
     own = (np.arange(n).reshape([n if e == d else 1 for e in range(ndim)]) for d, n in enumerate(shape))
     return tuple(indices if d == axis else position for d, position in enumerate(own))
@@ -194,7 +196,11 @@ def delete(arr: Value, obj: Any, axis: int | None = None) -> Value:
     array([1, 3])
     """
     arr, axis = _flat_or_axis("delete", arr, axis)
-    kept = np.delete(np.arange(typeof(arr).shape[axis]), _known_positions("delete", obj))
+    n = typeof(arr).shape[axis]
+    try:
+        kept = np.delete(np.arange(n), _known_positions("delete", obj))
+    except IndexError:
+        raise _out_of_bounds("delete", arr, axis, obj, n - 1) from None
     return at(arr)[(*_all(axis), kept)].get()
 
 
@@ -216,6 +222,14 @@ def _known_positions(name: str, positions: Any) -> Any:
     return positions
 
 
+def _out_of_bounds(name: str, arr: Value, axis: int, positions: Any, highest: int) -> IndexError:
+    size = typeof(arr).shape[axis]
+    return IndexError(
+        f"{name} of {typeof(arr)}{place()}: the positions {short_repr(positions)} are out of bounds for axis {axis} of "
+        f"size {size}. Use {-size} to {highest}."
+    )
+
+
 @implements(np.insert)
 def insert(arr: Value, obj: Any, values: Value, axis: int | None = None) -> Value:
     """Return the array with `values` before known positions along `axis`; flat for `axis=None`.
@@ -235,7 +249,10 @@ def insert(arr: Value, obj: Any, values: Value, axis: int | None = None) -> Valu
     shape, values = typeof(arr).shape, as_dtype(asarray(values), typeof(arr).dtype)
     n, missing, obj = shape[axis], len(shape) - typeof(values).ndim, _known_positions("insert", obj)
     values = lax.expand_dims(values, range(missing)) if missing > 0 else values
-    count = np.insert(np.arange(n), obj, 0).size - n
+    try:
+        count = np.insert(np.arange(n), obj, 0).size - n
+    except IndexError:
+        raise _out_of_bounds("insert", arr, axis, obj, n) from None
     if count == 1:
         values = moveaxis(values, 0, axis) if not isinstance(obj, slice) and not np.ndim(obj) else values
         count = typeof(values).shape[axis]

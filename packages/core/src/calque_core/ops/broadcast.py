@@ -138,7 +138,10 @@ def expand_dims(x: Value, dimensions: Sequence[int]) -> Value:
     ndim = len(shape) + len(dimensions)
     new = {d + ndim if d < 0 else d for d in dimensions}
     if len(new) != len(dimensions) or not all(0 <= d < ndim for d in new):
-        raise ValueError(f"expand_dims{where()}: {dimensions} are not distinct axes of a result with {ndim} axes.")
+        raise ValueError(
+            f"expand_dims{where()}: {dimensions} are not distinct axes of a result with {ndim} axes. Use each axis "
+            f"from {-ndim} to {ndim - 1} once at most."
+        )
     kept = [d for d in range(ndim) if d not in new]
     sizes = [1] * ndim
     for size, d in zip(shape, kept):
