@@ -22,6 +22,7 @@ MAPPING = ("calque", "jax")
 LENGTH = 100
 CAPTURING_STEPS = 1_000
 MAPPED_STEPS = 10
+LARGE, SLICES = 100_000, 1_000
 MAPPED: dict[str, Any] = {  # of a kit and one row: operations of a kind each, without a jit
     "mul": lambda k, x: k.lax.mul(x, x),
     "dot": lambda k, x: k.lax.dot(x, x),
@@ -79,6 +80,33 @@ def small_network(effort: Effort) -> Samples:
 @row("eager grad of Rosenbrock with slices", "us", budget=0.9, autograd=1.0)
 def rosenbrock_gradient(effort: Effort) -> Samples:
     return race_losses(effort, rosenbrock, np.linspace(-1.0, 1.0, 10))
+
+
+@row("eager grad of Rosenbrock with slices, 100,000 numbers", "us", budget=0.9, autograd=1.0)
+def large_rosenbrock(effort: Effort) -> Samples:
+    """Each new array costs as much as the arithmetic here."""
+    return race_losses(effort, rosenbrock, np.linspace(-1.0, 1.0, LARGE))
+
+
+@row("eager grad of a normalization, 100,000 numbers", "us", budget=0.9, autograd=1.0)
+def large_normalization(effort: Effort) -> Samples:
+    return race_losses(effort, normalization, np.linspace(-1.0, 1.0, LARGE).reshape(-1, 100))
+
+
+@row("eager grad of 1,000 slices of one vector, per slice", "us", budget=0.9, autograd=1.0)
+def many_slices(effort: Effort) -> Samples:
+    """A vector of all parameters that a program cuts: its gradient has one array, to which all slices are added."""
+    samples = race_losses(effort, squares_of_slices, np.linspace(-1.0, 1.0, 10 * SLICES))
+    return {name: [time / SLICES for time in times] for name, times in samples.items()}
+
+
+def normalization(xp: Any, x: Any) -> Any:
+    centred = x - xp.mean(x, axis=1, keepdims=True)
+    return xp.sum((centred / xp.sqrt(xp.mean(centred**2, axis=1, keepdims=True) + 1e-5)) ** 3)
+
+
+def squares_of_slices(xp: Any, x: Any) -> Any:
+    return sum(xp.sum(x[i : i + 10]) ** 2 for i in range(0, 10 * SLICES, 10))
 
 
 @row("eager vjp of four operations", "us", budget=0.9, autograd=1.0)

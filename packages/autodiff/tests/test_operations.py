@@ -158,7 +158,7 @@ def test_an_operation_is_two_functions_and_two_programs():
     out, residuals = operation.run(X, 2.0)
     np.testing.assert_array_equal(out, 2.0 * X)
     assert residuals == (2.0,)
-    np.testing.assert_array_equal(operation.pull.function(CONSTANT, 2.0)[0], 2.0 * CONSTANT)
+    np.testing.assert_array_equal(operation.pull.code.function(CONSTANT, 2.0)[0], 2.0 * CONSTANT)
     np.testing.assert_array_equal(operation.pull.for_tracers(2.0, CONSTANT)[0], 2.0 * CONSTANT)
     np.testing.assert_array_equal(eval_jaxpr(operation.linear, (), 2.0, CONSTANT)[0], 2.0 * CONSTANT)
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from calque_autodiff.jaxprs import linearization
 from calque_autodiff.recorded import recorded_jvp
-from calque_autodiff.traces.steps import FLOATS, Known, LinearizedOperation, Pull, Push
+from calque_autodiff.traces.steps import FLOATS, Known, LinearizedOperation, Pull, PullCode, Push
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import (
     Jaxpr,
@@ -65,7 +65,7 @@ def linearized_operation(
     >>> operation = linearized_operation(lax.sin_p, [typeof(1.0).strip_weak_type()], [True], {})
     >>> operation.run(0.0)
     (np.float64(0.0), (np.float64(1.0),))
-    >>> operation.pull.function(np.float64(3.0), np.float64(1.0))
+    >>> operation.pull.code.function(np.float64(3.0), np.float64(1.0))
     (np.float64(3.0),)
     """
     try:
@@ -97,7 +97,7 @@ def _linearized(program: Jaxpr, mask: Sequence[bool], multiple_results: bool) ->
     captured = [i for i in arrays if makes_residuals or i in kept]
     pull_for = cache(partial(_pull, linear, len(sources)))
     pull = None if multiple_results else pull_for((True,))
-    if pull is not None and pull.function is None:
+    if pull is not None and pull.code is None:
         return None
     return LinearizedOperation(
         [v.aval for v in outs],
@@ -120,12 +120,44 @@ def _pull(linear: Jaxpr, num_residuals: int, has_ct: tuple[bool, ...]) -> Pull:
     transposed = _simplified(transposed)
     for_tracers, is_whole = jaxpr_as_fun(transposed), all(nonzero)
     if not is_straight(transposed):
-        return Pull(None, for_tracers, nonzero, is_whole)
+        return Pull(None, None, None, for_tracers, nonzero, is_whole)
+    cts = transposed.invars[num_residuals:]
+    adding = _adding_code(transposed, num_residuals)
+    is_kept = [adding is not None or _is_large(v.aval) for v in transposed.outvars]
+    code = _pull_code(transposed, num_residuals, (), is_kept)
+    consuming = _pull_code(transposed, num_residuals, cts, is_kept) if any(_is_large(v.aval) for v in cts) else code
+    return Pull(code, consuming, adding, for_tracers, nonzero, is_whole)
+
+
+def _pull_code(transposed: Jaxpr, num_residuals: int, private: Sequence[Var], is_kept: Sequence[bool]) -> PullCode:
+    """Return the code of a program of residuals and cotangents, which may write to the cotangents `private`.
+
+    It says of the results in `is_kept` whether nothing else refers to them.
+    """
     code = StraightLine()
     names = code.arguments(transposed.invars)
-    cts = code.results(transposed)
+    cts = code.results(transposed, private)
     function = code.function([*names[num_residuals:], *names[:num_residuals]], _tuple_of(cts))
-    return Pull(function, for_tracers, nonzero, is_whole)
+    outvars = transposed.outvars
+    is_private = [m and v in code.private and outvars.count(v) == 1 for v, m in zip(outvars, is_kept)]
+    return PullCode(function, is_private if any(is_private) else ())
+
+
+def _adding_code(transposed: Jaxpr, num_residuals: int) -> Callable[..., None] | None:
+    """Return the code of an array, of cotangents and of residuals that adds the result of a program to the array."""
+    code = StraightLine()
+    names = code.arguments(transposed.invars)
+    if not code.adds(transposed, "total"):
+        return None
+    return code.function(["total", *names[num_residuals:], *names[:num_residuals]], "None")
+
+
+def _is_large(aval: Any) -> bool:
+    """Tell whether a new array takes longer than to remember who refers to the old one."""
+    return bool(aval.size * aval.dtype.itemsize >= _LARGE)
+
+
+_LARGE = 8 << 10  # bytes
 
 
 def _push(program: Jaxpr, mask: Sequence[bool]) -> Push:

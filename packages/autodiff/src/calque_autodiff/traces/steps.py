@@ -22,15 +22,28 @@ Value = Any
 FLOATS = frozenset((float, complex, np.float32, np.float64, np.complex64, np.complex128))
 
 
-class Pull(NamedTuple):
-    """The way back through an operation for one pattern of cotangents: a function of them, then of residuals.
+class PullCode(NamedTuple):
+    """The way back as code: a function of cotangents, then of residuals.
 
-    It returns a cotangent for each operand with a tangent that the mask `nonzero` marks.  `for_tracers`, a function of
-    the residuals, then the cotangents, returns the same for any values; there is no `function` if the operations cannot
-    run without rules.
+    `private` marks the large cotangents among its results that nothing else refers to; it is empty if there is none.
     """
 
-    function: Callable[..., tuple[Value, ...]] | None
+    function: Callable[..., tuple[Value, ...]]
+    private: Sequence[bool]
+
+
+class Pull(NamedTuple):
+    """The way back through an operation for one pattern of cotangents.
+
+    It returns a cotangent for each operand with a tangent that the mask `nonzero` marks.  `for_tracers`, a function of
+    the residuals, then the cotangents, returns the same for any values; there is no `code` if the operations cannot run
+    without rules.  `consuming` is for cotangents that nothing else refers to, and may write to them.  `adding` is a
+    function of an array, then of what `code` takes: it adds the only result to the array, as for slices.
+    """
+
+    code: PullCode | None
+    consuming: PullCode | None
+    adding: Callable[..., None] | None
     for_tracers: Callable[..., list[Value]]
     nonzero: Sequence[bool]
     is_whole: bool  # whether `nonzero` marks each operand

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
 
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
+from calque_core.jaxprs.buffers import Repetition
 from calque_core.ops.axes import integer, integers
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
@@ -58,10 +60,10 @@ def _aligned(shape: Shape, out_shape: Shape, positions: Shape) -> Shape:
 
 def broadcast_in_dim_impl_for_types(
     x_aval: ShapedArray, *, shape: Shape, broadcast_dimensions: Shape
-) -> Callable[[Value], Value] | None:
+) -> Callable[..., Value] | None:
     dtype = x_aval.dtype
     if not x_aval.shape:
-        return partial(_filled, shape, dtype) if shape else None
+        return Repetition(partial(_filled, shape, dtype), _unchanged, ()) if shape else None
     aligned = _aligned(x_aval.shape, shape, broadcast_dimensions)
 
     def repeat(x: Value) -> Value:
@@ -69,7 +71,7 @@ def broadcast_in_dim_impl_for_types(
         out[...] = x.reshape(aligned)
         return out
 
-    return repeat
+    return Repetition(repeat, methodcaller("reshape", aligned), aligned)
 
 
 def _filled(shape: Shape, dtype: np.dtype[Any], x: Value) -> Value:
@@ -79,7 +81,13 @@ def _filled(shape: Shape, dtype: np.dtype[Any], x: Value) -> Value:
     return out
 
 
-broadcast_in_dim_p.def_impl(broadcast_in_dim_impl, leaf=True, for_types=broadcast_in_dim_impl_for_types)
+def _unchanged(x: Value) -> Value:
+    return x
+
+
+broadcast_in_dim_p.def_impl(
+    broadcast_in_dim_impl, leaf=True, for_types=broadcast_in_dim_impl_for_types, makes_arrays=True
+)
 
 
 def broadcast_in_dim(x: Value, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Value:

@@ -316,7 +316,7 @@ def select_n_impl_for_types(which_aval: ShapedArray, *avals: ShapedArray) -> Cal
     return lambda which, on_false, on_true: np.where(which, on_true, on_false)
 
 
-select_n_p.def_impl(select_n_impl, leaf=True, for_types=select_n_impl_for_types)
+select_n_p.def_impl(select_n_impl, leaf=True, for_types=select_n_impl_for_types, makes_arrays=True)
 
 
 def select_n(which: Value, *cases: Value) -> Value:
@@ -366,7 +366,7 @@ def select(pred: Value, on_true: Value, on_false: Value) -> Value:
 guard_p = Primitive("guard")
 guard_p.is_elementwise = True
 guard_p.def_abstract_eval(select_n_abstract_eval, cached=True)
-guard_p.def_impl(select_n_impl, leaf=True, for_types=select_n_impl_for_types)
+guard_p.def_impl(select_n_impl, leaf=True, for_types=select_n_impl_for_types, makes_arrays=True)
 guard_p.def_rule("decomposition", select_n)
 
 

@@ -5,7 +5,8 @@ It stands below the other families because promotion (`operands.py`) converts op
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,16 @@ def convert_element_type_impl(x: Value, *, new_dtype: np.dtype[Any], weak_type: 
     return out.item() if weak_type and not x.ndim else out
 
 
-convert_element_type_p.def_impl(convert_element_type_impl, leaf=True)
+def convert_element_type_impl_for_types(
+    x_aval: ShapedArray, *, new_dtype: np.dtype[Any], weak_type: bool
+) -> Callable[[Value], Value] | None:
+    is_plain = x_aval.kind != "c" and REGISTERED not in (x_aval.dtype.isbuiltin, new_dtype.isbuiltin)
+    return methodcaller("astype", new_dtype) if x_aval.shape and is_plain else None
+
+
+convert_element_type_p.def_impl(
+    convert_element_type_impl, leaf=True, for_types=convert_element_type_impl_for_types, makes_arrays=True
+)
 
 
 def convert_element_type(x: Value, new_dtype: Any) -> Value:

@@ -51,7 +51,7 @@ def _declare(name: str, kinds: str, combine: Combine, ufunc: np.ufunc, linearity
         wide = convert_element_type(x, wide_dtype(dtype))
         return convert_element_type(associative_scan(combine, wide, reverse=reverse, axis=axis), dtype)
 
-    primitive.def_impl(impl, leaf=True)
+    primitive.def_impl(impl, leaf=True, makes_arrays=True)
     primitive.def_rule("decomposition", decomposition)
     return primitive
 

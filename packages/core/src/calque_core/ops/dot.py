@@ -163,8 +163,10 @@ def dot_general_impl_for_types(
     preferred_element_type: np.dtype[Any] | None,
 ) -> Callable[[Value, Value], Value] | None:
     is_plain = preferred_element_type is None and lhs_aval.dtype.isbuiltin != REGISTERED
-    if not (is_plain and lhs_aval.shape and rhs_aval.shape):
+    if not is_plain:
         return None
+    if not (lhs_aval.shape and rhs_aval.shape):
+        return np.multiply if lhs_aval.shape or rhs_aval.shape else None
     plan = _plan(lhs_aval.ndim, rhs_aval.ndim, dimension_numbers)
     return _numpy_product(plan, lhs_aval.dtype) or partial(_contract, plan=plan)
 
@@ -195,7 +197,7 @@ def _matrix_shapes(lhs: Shape, rhs: Shape, n_batch: int, n_contract: int) -> tup
     return (*batch, prod(lhs_free), n), (*batch, n, prod(rhs_free)), batch + lhs_free + rhs_free
 
 
-dot_general_p.def_impl(dot_general_impl, leaf=True, for_types=dot_general_impl_for_types)
+dot_general_p.def_impl(dot_general_impl, leaf=True, for_types=dot_general_impl_for_types, makes_arrays=True)
 
 
 @dot_general_p.def_pp

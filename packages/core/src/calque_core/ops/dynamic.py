@@ -10,7 +10,7 @@ Read next: `gather.py`, for several windows at once.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,18 @@ def dynamic_update_slice_impl(x: Value, update: Value, *starts: Value) -> Value:
 
 
 dynamic_slice_p.def_impl(dynamic_slice_impl, leaf=True)
-dynamic_update_slice_p.def_impl(dynamic_update_slice_impl, leaf=True)
+dynamic_update_slice_p.def_impl(dynamic_update_slice_impl, leaf=True, makes_arrays=True)
+
+
+def dynamic_update_slice_adder_for_types(*_: ShapedArray) -> Callable[..., None]:
+    def add(total: Value, update: Value, *starts: Value) -> None:
+        part = total[_place(total.shape, starts, np.shape(update))]
+        np.add(part, update, part)
+
+    return add
+
+
+dynamic_update_slice_p.def_adder(0, dynamic_update_slice_adder_for_types)
 
 
 def _place(shape: Shape, starts: Sequence[Value], sizes: Shape) -> tuple[Any, ...]:

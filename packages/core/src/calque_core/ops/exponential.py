@@ -5,6 +5,7 @@ They are elementwise primitives as in `arithmetic.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,11 @@ def integer_pow_abstract_eval(x_aval: ShapedArray, *, y: int) -> ShapedArray:
     return x_aval
 
 
-integer_pow_p.def_impl(scalars.integer_power, leaf=True)
+def integer_pow_impl_for_types(x_aval: ShapedArray, *, y: int) -> Callable[[Value], Value] | None:
+    return np.square if y == 2 and x_aval.shape and x_aval.kind == "f" else None
+
+
+integer_pow_p.def_impl(scalars.integer_power, leaf=True, for_types=integer_pow_impl_for_types, makes_arrays=True)
 
 
 def square(x: Value) -> Value:

@@ -127,13 +127,14 @@ def integer_power(x: Value, y: int) -> Value:
         return np.reciprocal(integer_power(x, -y))
     if y == 0:
         return np.ones_like(x)[()]
+    power = x
     while not y & 1:
-        x, y = np.multiply(x, x), y >> 1
-    out = x
+        power, y = np.multiply(power, power), y >> 1
+    out = power
     while y := y >> 1:
-        x = np.multiply(x, x)
-        out = np.multiply(out, x) if y & 1 else out
-    return _positive(out)
+        power = np.multiply(power, power)
+        out = np.multiply(out, power) if y & 1 else out
+    return _positive(x) if out is x else out
 
 
 _positive = keeping_dtype(np.positive)

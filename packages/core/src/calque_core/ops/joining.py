@@ -69,7 +69,7 @@ def concatenate_impl_for_types(*avals: ShapedArray, dimension: int) -> Callable[
     return lambda *operands: np.concatenate(operands, dimension)
 
 
-concatenate_p.def_impl(concatenate_impl, leaf=True, for_types=concatenate_impl_for_types)
+concatenate_p.def_impl(concatenate_impl, leaf=True, for_types=concatenate_impl_for_types, makes_arrays=True)
 
 
 def concatenate(operands: Sequence[Value], dimension: int) -> Value:
@@ -175,7 +175,7 @@ def stack_impl_for_types(*avals: ShapedArray, axis: int) -> Callable[..., Value]
     return lambda *operands: np.concatenate([x[new_axis] for x in operands], axis)
 
 
-stack_p.def_impl(stack_impl, leaf=True, for_types=stack_impl_for_types)
+stack_p.def_impl(stack_impl, leaf=True, for_types=stack_impl_for_types, makes_arrays=True)
 
 
 def stack(operands: Sequence[Value], axis: int = 0) -> Value:

@@ -52,7 +52,7 @@ def _declare(name: str, kinds: str, impls: Impls, linearity: Linearity | None = 
             raise TypeError(undefined_message(name, x_aval))
         return shaped_array(reduced_shape(x_aval.shape, axes, keepdims), x_aval.dtype)
 
-    primitive.def_impl(impls[0], leaf=True, for_types=impls[1])
+    primitive.def_impl(impls[0], leaf=True, for_types=impls[1], makes_arrays=True)
     return primitive
 
 

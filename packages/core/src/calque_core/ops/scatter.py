@@ -161,17 +161,14 @@ def _impl_for_types(ufunc: np.ufunc) -> ImplForTypes:
         **_: Any,
     ) -> Callable[..., Value] | None:
         windows = scatter_windows(x_aval.shape, updates_aval.shape, dimension_numbers)
-        if not windows.are_lines or indices_aval.ndim < 2 or mode is not GatherScatterMode.CLIP:
+        if not _numbers_lines(windows, indices_aval, mode):
             return None
-        rows_first = inverse(result_order(windows, dimension_numbers.update_window_dims, indices_aval.ndim - 1))
-        lines_last, strides = inverse(windows.order), np.array(windows.strides)
+        combine = _combiner(ufunc, windows, dimension_numbers, indices_aval.ndim - 1)
+        lines_last = inverse(windows.order)
 
         def evaluate(x: Value, indices: Value, updates: Value) -> Value:
             out = np.array(x.transpose(windows.order), order="C")
-            places = windows.clipped(indices)
-            places = places.reshape(-1) if len(strides) == 1 else places.dot(strides).reshape(-1)
-            lines = out.reshape(-1, *out.shape[len(strides) :])
-            combine_lines(ufunc, lines, places, updates.transpose(rows_first))
+            combine(out, indices, updates)
             return out.transpose(lines_last)
 
         return evaluate
@@ -179,15 +176,63 @@ def _impl_for_types(ufunc: np.ufunc) -> ImplForTypes:
     return impl_for_types
 
 
+def _adder_for_types(
+    x_aval: ShapedArray,
+    indices_aval: ShapedArray,
+    updates_aval: ShapedArray,
+    *,
+    dimension_numbers: ScatterDimensionNumbers,
+    mode: GatherScatterMode,
+    **_: Any,
+) -> Callable[[Value, Value, Value], None] | None:
+    windows = scatter_windows(x_aval.shape, updates_aval.shape, dimension_numbers)
+    if not _numbers_lines(windows, indices_aval, mode) or windows.order != tuple(range(x_aval.ndim)):
+        return None
+    combine = _combiner(np.add, windows, dimension_numbers, indices_aval.ndim - 1)
+
+    def add(total: Value, indices: Value, updates: Value) -> None:
+        if total.flags.c_contiguous:
+            combine(total, indices, updates)
+        else:
+            whole = np.zeros_like(total, order="C")
+            combine(whole, indices, updates)
+            np.add(total, whole, total)
+
+    return add
+
+
+def _numbers_lines(windows: Windows, indices_aval: ShapedArray, mode: GatherScatterMode) -> bool:
+    """Tell whether rows of indices, moved inside, number whole lines of the operand."""
+    return windows.are_lines and indices_aval.ndim >= 2 and mode is GatherScatterMode.CLIP
+
+
+def _combiner(
+    ufunc: np.ufunc, windows: Windows, dimension_numbers: ScatterDimensionNumbers, num_rows: int
+) -> Callable[[Value, Value, Value], None]:
+    """Return the function that writes updates into an array in C order, whose lines are its last axes."""
+    strides = np.array(windows.strides)
+    rows_first = inverse(result_order(windows, dimension_numbers.update_window_dims, num_rows))
+
+    def combine(out: Value, indices: Value, updates: Value) -> None:
+        places = windows.clipped(indices)
+        places = places.reshape(-1) if len(strides) == 1 else places.dot(strides).reshape(-1)
+        lines = out.reshape(-1, *out.shape[len(strides) :])
+        combine_lines(ufunc, lines, places, updates.transpose(rows_first))
+
+    return combine
+
+
 def _declare(name: str, kinds: str, ufunc: np.ufunc | None, linearity: Linearity | None = None) -> Primitive:
     primitive = Primitive(name, linearity=linearity)
     primitive.def_abstract_eval(_abstract_eval(name, kinds), cached=True)
-    primitive.def_impl(_impl(name, ufunc), leaf=True, for_types=None if ufunc is None else _impl_for_types(ufunc))
+    for_types = None if ufunc is None else _impl_for_types(ufunc)
+    primitive.def_impl(_impl(name, ufunc), leaf=True, for_types=for_types, makes_arrays=True)
     return primitive
 
 
 scatter_p = _declare("scatter", ANY, None, linearity="linear")
 scatter_add_p = _declare("scatter_add", NUMBER + "b", np.add, linearity="linear")
+scatter_add_p.def_adder(0, _adder_for_types)
 scatter_mul_p = _declare("scatter_mul", NUMBER + "b", np.multiply)
 scatter_min_p = _declare("scatter_min", ANY, np.minimum)
 scatter_max_p = _declare("scatter_max", ANY, np.maximum)

@@ -18,12 +18,20 @@ from calque_core.hooks import varying_operands
 from calque_core.memory.uncopied import Uncopied
 from calque_core.primitives import rules as tables
 from calque_core.primitives.families import AdaptedRules, declaring_module, import_family, import_rules_to_change
+from calque_core.record import Record
 from calque_core.traces.trace import Trace, evaluation, hand_down, plain_types, run_under
 from calque_core.types.avals import NO_AXES, ShapedArray, typeof
 
 F = TypeVar("F", bound=Callable[..., Any])
 Linearity = Literal["linear", "bilinear", "constant"]
 ImplForTypes = Callable[..., Callable[..., Any] | None]
+
+
+class Adder(Record):
+    """The arguments of `Primitive.def_adder`."""
+
+    zero: int
+    for_types: ImplForTypes
 
 
 class Primitive(Uncopied):
@@ -50,12 +58,14 @@ class Primitive(Uncopied):
         "abstract",
         "_holes",
         "adapted",
+        "adder",
         "effects",
         "family",
         "impl",
         "_impl_for_types",
         "is_elementwise",
         "is_leaf",
+        "makes_arrays",
         "linearity",
         "multiple_results",
         "name",
@@ -78,6 +88,8 @@ class Primitive(Uncopied):
         self.multiple_results = multiple_results
         self.effects = effects
         self.is_leaf = False
+        self.makes_arrays = False
+        self.adder: Adder | None = None
         self.impl: Callable[..., Any] = self._missing_impl
         self._impl_for_types: ImplForTypes | None = None
         self.abstract: Any = None  # the type rule: types to a list of types
@@ -109,7 +121,9 @@ class Primitive(Uncopied):
         """Apply the primitive under `trace`; return the list of results."""
         return hand_down(trace, self, args, params)
 
-    def def_impl(self, function: F, *, leaf: bool = False, for_types: ImplForTypes | None = None) -> F:
+    def def_impl(
+        self, function: F, *, leaf: bool = False, for_types: ImplForTypes | None = None, makes_arrays: bool = False
+    ) -> F:
         """Define the NumPy evaluation; return `function`, so that this works as a decorator.
 
         `leaf=True` promises that `function` binds no primitive, and that the rules of the primitive depend on the types
@@ -117,9 +131,11 @@ class Primitive(Uncopied):
         the first operations of the same types and parameters only.
         `for_types(*avals, **params)` may return a function of operands that gives the same results sooner, as it knows
         their types, or None; straight-line code calls it.  An operand without axes may be a Python scalar.
+        `makes_arrays=True` promises that a result with axes is a new array, never an operand or a view of one, so that
+        straight-line code may write to it once it is dead.  A ufunc of NumPy's needs no such promise.
         """
         tables.store(self, "impl", function)
-        self.is_leaf, self._impl_for_types = leaf, for_types
+        self.is_leaf, self._impl_for_types, self.makes_arrays = leaf, for_types, makes_arrays
         return function
 
     def impl_for_types(self, avals: Iterable[Any], params: Mapping[str, Any]) -> Callable[..., Any]:
@@ -137,6 +153,14 @@ class Primitive(Uncopied):
         if function is None:
             function = partial(self.impl, **params) if params else self.impl
         return function
+
+    def def_adder(self, zero: int, for_types: ImplForTypes) -> None:
+        """Define how evaluation adds the result to an array in place, where the operand at position `zero` is zero.
+
+        `for_types(*avals, **params)` returns a function of the array and of the other operands, or None.
+        The cotangents of slices of one array are added so: each would otherwise be an array of its size.
+        """
+        self.adder = Adder(zero, for_types)
 
     @overload
     def def_abstract_eval(self, function: None = None, *, cached: bool = False) -> Callable[[F], F]: ...
@@ -225,7 +249,7 @@ class Primitive(Uncopied):
         """Update the attribute `impl` or `abstract`, which dispatch reads, after its rule has changed."""
         if kind == "impl":
             self.impl = self.adapted[kind] or self._missing_impl
-            self.is_leaf, self._impl_for_types = False, None
+            self.is_leaf, self._impl_for_types, self.makes_arrays, self.adder = False, None, False, None
         elif kind == "abstract_eval":
             rule = self.adapted[kind]
             self.abstract = None if rule is None else self._with_varying_axes(rule)
