@@ -7,7 +7,7 @@ from typing import Any
 
 from calque_autodiff.define import defjvp, not_linear
 from calque_core import finfo, typeof
-from calque_core.extend import zero_tangent
+from calque_core.extend import SCALAR_TYPES, zero_tangent
 from calque_core.lax import (
     abs,
     add,
@@ -43,6 +43,8 @@ Value = Any
 
 def pow_jvp_base(x_dot: Value, out: Value, x: Value, y: Value) -> Value:
     """Multiply by y x**(y - 1), which is 0 for y = 0 also where x is so small that x**(y - 1) is not finite."""
+    if type(y) in SCALAR_TYPES and y != 0.0:
+        return mul(x_dot, mul(y, pow(x, typeof(out).dtype.type(y - 1.0))))
     size = abs(x)
     is_tiny = le(size, 1.0 / float(finfo(typeof(size).dtype).max))
     is_zero = bitwise_and(is_tiny, eq(y, 0.0))
