@@ -49,8 +49,8 @@ OPERATORS = {  # the modules of core for operators and ufuncs of tracers, withou
     "arrays": "late_methods numpy_arithmetic numpy_names numpy_protocol numpy_sequences operators properties",
     "ops": (
         "arithmetic axes broadcast compare complex convert create custom_calls custom_rules declare exponential "
-        "formulas linear numpy_calls operands ordering reduce rounding scalars shape tangents ties trigonometric "
-        "weakness"
+        "formulas linear numpy_calls operands ordering paddings reduce rounding scalars shape tangents ties "
+        "trigonometric weakness"
     ),
 }
 LATE = [  # packages with names that are loaded late

@@ -84,7 +84,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.linear_solve import custom_linear_solve, custom_linear_solve_p
     from calque_core.ops.mapping import associative_scan, map
     from calque_core.ops.mulhi import mulhi
-    from calque_core.ops.paddings import padtype_to_pads
+    from calque_core.ops.paddings import PaddingConfig, padtype_to_pads
     from calque_core.ops.platform import platform_dependent, platform_dependent_p
     from calque_core.ops.pmap import pmap_p
     from calque_core.ops.ragged_dot import ragged_dot
@@ -112,8 +112,8 @@ if _TYPE_CHECKING:
         select_and_scatter_add_p, select_and_scatter_p,
     )
     from calque_core.ops.shape import (
-        PaddingConfig, collapse, pad, pad_p, reshape, reshape_p, rev, rev_p, slice, slice_p, squeeze, squeeze_p,
-        transpose, transpose_p,
+        collapse, pad, pad_p, reshape, reshape_p, rev, rev_p, slice, slice_p, squeeze, squeeze_p, transpose,
+        transpose_p,
     )
     from calque_core.ops.shard_map import shard_map_p
     from calque_core.ops.sharding import sharding_constraint_p
@@ -205,7 +205,7 @@ _LATE = {
     "calque_core.ops.linear_solve": "custom_linear_solve, custom_linear_solve_p",
     "calque_core.ops.mapping": "associative_scan, map",
     "calque_core.ops.mulhi": "mulhi",
-    "calque_core.ops.paddings": "padtype_to_pads",
+    "calque_core.ops.paddings": "PaddingConfig, padtype_to_pads",
     "calque_core.ops.platform": "platform_dependent, platform_dependent_p",
     "calque_core.ops.pmap": "pmap_p",
     "calque_core.ops.ragged_dot": "ragged_dot",
@@ -233,8 +233,8 @@ _LATE = {
         "select_and_scatter_add_p, select_and_scatter_p"
     ),
     "calque_core.ops.shape": (
-        "PaddingConfig, collapse, pad, pad_p, reshape, reshape_p, rev, rev_p, slice, slice_p, squeeze, squeeze_p, "
-        "transpose, transpose_p"
+        "collapse, pad, pad_p, reshape, reshape_p, rev, rev_p, slice, slice_p, squeeze, squeeze_p, transpose, "
+        "transpose_p"
     ),
     "calque_core.ops.shard_map": "shard_map_p",
     "calque_core.ops.sharding": "sharding_constraint_p",

@@ -1,12 +1,14 @@
-"""The arithmetic of windows that slide over the axes of an array: their padding, their dilation and their number.
+"""The arithmetic of padded axes, and of windows that slide over them: their dilation and their number.
 
 One idea: an axis is stretched by its base dilation, then padded at both ends; a window with gaps, its window dilation,
-moves over it by its stride.  All functions take one number per axis.  Windowed reductions and convolutions share them.
+moves over it by its stride.  All functions take one number per axis.  `pad`, windowed reductions and convolutions share
+them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from calque_core.errors import similar_name
@@ -16,6 +18,38 @@ from calque_core.types.avals import Shape
 
 Pads = tuple[tuple[int, int], ...]  # low and high per axis
 PadsLike = str | Sequence[tuple[int, int]]
+PaddingConfig = tuple[tuple[int, int, int], ...]  # low, high and interior per axis
+
+
+def padded_size(n: int, low: int, high: int, interior: int) -> int:
+    """Return the size of an axis of `n` elements after padding at both ends and between neighbours.
+
+    >>> padded_size(3, 1, -1, 2)
+    7
+    """
+    return low + high + n + max(n - 1, 0) * interior
+
+
+@lru_cache(maxsize=1024)
+def pad_plan(shape: Shape, padding_config: PaddingConfig) -> tuple[Shape, tuple[Any, ...], tuple[Any, ...]]:
+    """Return the shape of a padded array, and the slices of the operand and of the result that hold equal elements.
+
+    >>> pad_plan((3,), ((1, -1, 0),))
+    ((3,), (slice(0, 2, None),), (slice(1, 3, 1),))
+    """
+    entries = list(zip(shape, padding_config))
+    windows = [_kept_slices(n, *entry) for n, entry in entries]
+    sizes = tuple(padded_size(n, *entry) for n, entry in entries)
+    return sizes, tuple(old for old, _ in windows), tuple(new for _, new in windows)
+
+
+def _kept_slices(n: int, low: int, high: int, interior: int) -> tuple[slice, slice]:
+    """Return the slice of the n elements of an axis that padding keeps, and their slice of the result."""
+    step, size = interior + 1, padded_size(n, low, high, interior)
+    first, end = max(-(low // step), 0), min(-((low - size) // step), n)  # 0 <= low + i * step < size
+    if first >= end:
+        return slice(0, 0), slice(0, 0)
+    return slice(first, end), slice(low + first * step, low + end * step, step)
 
 
 def dilated_shape(shape: Shape, dilation: Shape) -> Shape:

@@ -20,7 +20,7 @@ from calque_core.frames.source import where
 from calque_core.ops.arithmetic import neg
 from calque_core.ops.declare import ANY, NUMBER, undefined_message
 from calque_core.ops.gather import check_promise, result_order
-from calque_core.ops.scatter_writes import combine_lines, inverse, write_window, write_windows
+from calque_core.ops.scatter_writes import Lines, inverse, write_window, write_windows
 from calque_core.ops.shape import of_one_dtype
 from calque_core.ops.windows import (
     GatherScatterMode,
@@ -152,31 +152,23 @@ def _impl_for_types(ufunc: np.ufunc) -> ImplForTypes:
     """Return the evaluation for known types of a scatter that combines old and new by `ufunc`."""
 
     def impl_for_types(
-        x_aval: ShapedArray,
-        indices_aval: ShapedArray,
-        updates_aval: ShapedArray,
-        *,
-        dimension_numbers: ScatterDimensionNumbers,
-        mode: GatherScatterMode,
-        **_: Any,
+        x_aval: ShapedArray, indices_aval: ShapedArray, updates_aval: ShapedArray, **params: Any
     ) -> Callable[..., Value] | None:
-        windows = scatter_windows(x_aval.shape, updates_aval.shape, dimension_numbers)
-        if not _numbers_lines(windows, indices_aval, mode):
-            return None
-        combine = _combiner(ufunc, windows, dimension_numbers, indices_aval.ndim - 1)
-        lines_last = inverse(windows.order)
-
-        def evaluate(x: Value, indices: Value, updates: Value) -> Value:
-            out = np.array(x.transpose(windows.order), order="C")
-            combine(out, indices, updates)
-            return out.transpose(lines_last)
-
-        return evaluate
+        lines = _lines(ufunc, x_aval, indices_aval, updates_aval, **params)
+        return None if lines is None else lines.combined
 
     return impl_for_types
 
 
 def _adder_for_types(
+    x_aval: ShapedArray, indices_aval: ShapedArray, updates_aval: ShapedArray, **params: Any
+) -> Callable[[Value, Value, Value], None] | None:
+    lines = _lines(np.add, x_aval, indices_aval, updates_aval, **params)
+    return None if lines is None or not lines.are_last else lines.add
+
+
+def _lines(
+    ufunc: np.ufunc,
     x_aval: ShapedArray,
     indices_aval: ShapedArray,
     updates_aval: ShapedArray,
@@ -184,42 +176,13 @@ def _adder_for_types(
     dimension_numbers: ScatterDimensionNumbers,
     mode: GatherScatterMode,
     **_: Any,
-) -> Callable[[Value, Value, Value], None] | None:
+) -> Lines | None:
+    """Return the writing of whole lines of the operand, which rows of indices number once they are moved inside."""
     windows = scatter_windows(x_aval.shape, updates_aval.shape, dimension_numbers)
-    if not _numbers_lines(windows, indices_aval, mode) or windows.order != tuple(range(x_aval.ndim)):
+    if not windows.are_lines or indices_aval.ndim < 2 or mode is not GatherScatterMode.CLIP:
         return None
-    combine = _combiner(np.add, windows, dimension_numbers, indices_aval.ndim - 1)
-
-    def add(total: Value, indices: Value, updates: Value) -> None:
-        if total.flags.c_contiguous:
-            combine(total, indices, updates)
-        else:
-            whole = np.zeros_like(total, order="C")
-            combine(whole, indices, updates)
-            np.add(total, whole, total)
-
-    return add
-
-
-def _numbers_lines(windows: Windows, indices_aval: ShapedArray, mode: GatherScatterMode) -> bool:
-    """Tell whether rows of indices, moved inside, number whole lines of the operand."""
-    return windows.are_lines and indices_aval.ndim >= 2 and mode is GatherScatterMode.CLIP
-
-
-def _combiner(
-    ufunc: np.ufunc, windows: Windows, dimension_numbers: ScatterDimensionNumbers, num_rows: int
-) -> Callable[[Value, Value, Value], None]:
-    """Return the function that writes updates into an array in C order, whose lines are its last axes."""
-    strides = np.array(windows.strides)
-    rows_first = inverse(result_order(windows, dimension_numbers.update_window_dims, num_rows))
-
-    def combine(out: Value, indices: Value, updates: Value) -> None:
-        places = windows.clipped(indices)
-        places = places.reshape(-1) if len(strides) == 1 else places.dot(strides).reshape(-1)
-        lines = out.reshape(-1, *out.shape[len(strides) :])
-        combine_lines(ufunc, lines, places, updates.transpose(rows_first))
-
-    return combine
+    order = result_order(windows, dimension_numbers.update_window_dims, indices_aval.ndim - 1)
+    return Lines(ufunc, windows, inverse(order))
 
 
 def _declare(name: str, kinds: str, ufunc: np.ufunc | None, linearity: Linearity | None = None) -> Primitive:

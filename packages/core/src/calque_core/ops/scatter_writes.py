@@ -55,6 +55,40 @@ def write_windows(
     return out.transpose(inverse(windows.order))[()]
 
 
+class Lines:
+    """Lines of an array, the axes that all windows fill, and updates for lines that positions number, by `ufunc`.
+
+    `rows_first` is the order of the axes of the updates in which the axes of the positions stand first.
+    """
+
+    def __init__(self, ufunc: np.ufunc, windows: Windows, rows_first: Sequence[int]) -> None:
+        self.ufunc, self.windows, self.rows_first = ufunc, windows, rows_first
+        self.strides = np.array(windows.strides)
+        self.order_back = inverse(windows.order)
+        self.are_last = list(windows.order) == self.order_back == list(range(len(windows.order)))
+
+    def combine(self, out: Value, indices: Value, updates: Value) -> None:
+        """Write updates into an array in C order whose lines are its last axes."""
+        num_axes, places = len(self.strides), self.windows.clipped(indices)
+        places = places.reshape(-1) if num_axes == 1 else places.dot(self.strides).reshape(-1)
+        combine_lines(self.ufunc, out.reshape(-1, *out.shape[num_axes:]), places, updates.transpose(self.rows_first))
+
+    def combined(self, x: Value, indices: Value, updates: Value) -> Value:
+        """Return `x` with its lines and updates combined."""
+        out = np.array(x.transpose(self.windows.order), order="C")
+        self.combine(out, indices, updates)
+        return out.transpose(self.order_back)
+
+    def add(self, total: Value, indices: Value, updates: Value) -> None:
+        """Add updates to an array in place."""
+        if total.flags.c_contiguous:
+            self.combine(total, indices, updates)
+        else:
+            whole = np.zeros_like(total, order="C")
+            self.combine(whole, indices, updates)
+            np.add(total, whole, total)
+
+
 def combine_lines(ufunc: np.ufunc, lines: Value, places: Value, updates: Value) -> None:
     """Combine lines of an array in C order with updates, in place; several updates of a line meet.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from math import prod
 from operator import itemgetter, methodcaller
 from typing import Any
@@ -23,12 +23,12 @@ from calque_core.ops.axes import Axes, canonical_axes, integers
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.declare import as_result
 from calque_core.ops.operands import promoted_dtype
+from calque_core.ops.paddings import PaddingConfig, pad_plan, padded_size
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.types.dtypes import dtype_name
 
 Value = Any
-PaddingConfig = tuple[tuple[int, int, int], ...]
 
 
 def of_one_dtype(name: str, *operands: Value) -> Sequence[Value]:
@@ -323,7 +323,7 @@ def pad_abstract_eval(x_aval: ShapedArray, value_aval: ShapedArray, *, padding_c
             f"{_pad_call(x_aval, value_aval)}: padding_config has {len(padding_config)} entries. "
             f"Give (low, high, interior) for each of {x_aval.ndim} axes."
         )
-    shape = tuple(_padded_size(n, *entry) for n, entry in zip(x_aval.shape, padding_config))
+    shape = tuple(padded_size(n, *entry) for n, entry in zip(x_aval.shape, padding_config))
     if any(size < 0 for size in shape) or any(inner < 0 for _, _, inner in padding_config):
         raise ValueError(
             f"{_pad_call(x_aval, value_aval)}: {padding_config} removes more than the size of an axis, or has negative "
@@ -336,35 +336,13 @@ def _pad_call(x_aval: ShapedArray, value_aval: ShapedArray) -> str:
     return f"pad of {x_aval} with {value_aval}{where()}"
 
 
-def _padded_size(n: int, low: int, high: int, interior: int) -> int:
-    return low + high + n + max(n - 1, 0) * interior
-
-
 def pad_impl(x: Value, padding_value: Value, *, padding_config: PaddingConfig) -> Value:
     x = np.asarray(x)
-    shape, old, new = _pad_plan(x.shape, padding_config)
+    shape, old, new = pad_plan(x.shape, padding_config)
     out = np.empty(shape, x.dtype)
     out.fill(padding_value)
     out[new] = x[old]
     return out[()]
-
-
-@lru_cache(maxsize=1024)
-def _pad_plan(shape: Shape, padding_config: PaddingConfig) -> tuple[Shape, tuple[Any, ...], tuple[Any, ...]]:
-    """Return the shape of the result, and the slices of the operand and of the result that hold the same elements."""
-    entries = list(zip(shape, padding_config))
-    windows = [_kept_slices(n, *entry) for n, entry in entries]
-    sizes = tuple(_padded_size(n, *entry) for n, entry in entries)
-    return sizes, tuple(old for old, _ in windows), tuple(new for _, new in windows)
-
-
-def _kept_slices(n: int, low: int, high: int, interior: int) -> tuple[builtins.slice, builtins.slice]:
-    """Return the slice of the n elements of an axis that padding keeps, and their slice of the result."""
-    step, size = interior + 1, _padded_size(n, low, high, interior)
-    first, end = max(-(low // step), 0), min(-((low - size) // step), n)  # 0 <= low + i * step < size
-    if first >= end:
-        return builtins.slice(0, 0), builtins.slice(0, 0)
-    return builtins.slice(first, end), builtins.slice(low + first * step, low + end * step, step)
 
 
 def pad_adder_for_types(
@@ -372,7 +350,7 @@ def pad_adder_for_types(
 ) -> Callable[[Value, Value], Value] | None:
     if any(low < 0 or high < 0 for low, high, _ in padding_config):
         return None
-    place = _pad_plan(x_aval.shape, padding_config)[2]
+    place = pad_plan(x_aval.shape, padding_config)[2]
 
     def add(total: Value, x: Value) -> None:
         part = total[place]
