@@ -98,3 +98,22 @@ def test_a_new_implementation_is_used_and_not_the_old_one_for_types():
     del rules("impl")[scale_p]
     scale_p.def_impl(lambda x: 3.0 * x, leaf=True)
     np.testing.assert_array_equal(as_function(program)(X)[0], 3.0 * X)
+
+
+@pytest.mark.parametrize("number", [0.0, -0.0, 1.5, np.nan])
+@pytest.mark.parametrize("is_true", [True, False], ids=["where true", "where false"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", ">f8"])
+def test_code_of_a_choice_beside_a_number_has_the_bits_of_evaluation(dtype, is_true, number):
+    """For many floats beside zero, code clears bits."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(10_000).astype(dtype)
+    if x.dtype.kind == "f":
+        x[:6] = [np.nan, -np.nan, np.inf, -np.inf, -0.0, 0.0]
+    elif np.isnan(number):
+        pytest.skip("an integer is no nan")
+    x = x[::2]
+    which, number = rng.random(len(x)) < 0.5, x.dtype.newbyteorder("=").type(number)
+    cases = (x, number) if is_true else (number, x)
+    got = as_function(make_jaxpr(lax.select)(which, *cases))(which, *cases)[0]
+    want = np.where(which, *cases)
+    assert (got.dtype, got.tobytes()) == (want.dtype, want.tobytes())

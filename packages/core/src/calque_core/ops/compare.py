@@ -311,9 +311,13 @@ def select_n_impl(which: Value, *cases: Value) -> Value:
 
 
 def select_n_impl_for_types(which_aval: ShapedArray, *avals: ShapedArray) -> Callable[..., Value] | None:
-    if len(avals) != 2 or which_aval.kind != "b" or not any(aval.shape for aval in (which_aval, *avals)):
+    shape = select_n_p.abstract(which_aval, *avals)[0].shape
+    if len(avals) != 2 or which_aval.kind != "b" or not shape:
         return None
-    return lambda which, on_false, on_true: np.where(which, on_true, on_false)
+    is_full = [aval.shape == shape for aval in avals]
+    if which_aval.shape and is_full != [True, True] and any(is_full):
+        return formulas.choice_beside_zero(avals[0].dtype, which_aval.size, is_true_full=is_full[1])
+    return formulas.choose
 
 
 select_n_p.def_impl(select_n_impl, leaf=True, for_types=select_n_impl_for_types, makes_arrays=True)
