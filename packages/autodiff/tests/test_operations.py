@@ -163,9 +163,22 @@ def test_an_operation_is_two_functions_and_two_programs():
     np.testing.assert_array_equal(eval_jaxpr(operation.linear, (), 2.0, CONSTANT)[0], 2.0 * CONSTANT)
 
 
-def test_only_leaves_with_a_derivative_become_straight_line_code():
+def test_an_operation_without_a_derivative_is_code_that_records_no_step():
+    operation = linearized_operation(lax.floor_p, [ShapedArray((4,), np.float64)], [True], {})
+    assert operation.dot_avals == [None]
+    (out,), residuals = operation.run(1.5 * X)
+    np.testing.assert_array_equal(out, np.floor(1.5 * X))
+    assert residuals == ()
+    for _ in range(4):
+        y, pullback = vjp(lambda x: (lax.floor(x) * x, x > 1.0, lax.argmax(x, 0, np.int32)), X)
+        assert len(pullback.tape.eqns) == 1
+        np.testing.assert_array_equal(y[0], np.floor(X) * X)
+        np.testing.assert_array_equal(y[1], X > 1.0)
+        assert (y[1].dtype, type(y[2]), y[2]) == (bool, np.int32, 3)
+
+
+def test_what_the_rules_refuse_is_no_operation():
     avals = [ShapedArray((4,), np.float64)]
-    assert linearized_operation(lax.floor_p, avals, [True], {}) is None
     assert linearized_operation(lax.igamma_p, avals * 2, [True, True], {}) is None  # the rules raise their own error
 
 

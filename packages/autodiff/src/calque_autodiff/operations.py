@@ -83,20 +83,21 @@ def _linearized(program: Jaxpr, mask: Sequence[bool], multiple_results: bool) ->
     known, linear, sources = linearization(program, mask)  # without copies, which one use does not repay
     known = _simplified(known)
     dot_avals = [None if type(v) is Literal else v.aval for v in linear.outvars]
-    if not any(dot_avals) or not is_straight(known):
+    if not is_straight(known):
         return None
+    is_single = not multiple_results and dot_avals != [None]
     run = StraightLine()
     primals = run.arguments(known.invars)
     results = run.results(known)
     residuals = [primals[i] if kind == "in" else results[i] for kind, i in sources]
-    result = _list_of(results[: len(outs)]) if multiple_results else results[0]
+    result = results[0] if is_single else _list_of(results[: len(outs)])
     function = run.function(primals, f"{result}, {_tuple_of(residuals)}")
     arrays = [i for i, (aval, m) in enumerate(zip(avals, mask)) if aval.shape and not m]
     makes_residuals = any(kind == "out" and i >= len(outs) for kind, i in sources)
     kept = {i for kind, i in sources if kind == "in"}
     captured = [i for i in arrays if makes_residuals or i in kept]
     pull_for = cache(partial(_pull, linear, len(sources)))
-    pull = None if multiple_results else pull_for((True,))
+    pull = pull_for((True,)) if is_single else None
     if pull is not None and pull.code is None:
         return None
     return LinearizedOperation(

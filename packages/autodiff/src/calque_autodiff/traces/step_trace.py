@@ -59,7 +59,9 @@ class StepTrace(PlannedTrace):
         residuals: tuple[Value, ...],
         position: Position | None,
     ) -> list[Value]:
-        """Record a step with several results; return the results, with tangents where these are not zero."""
+        """Record a step with any number of tangents; return the results, with tangents where these are not zero."""
+        if not any(operation.dot_avals):  # a comparison, say
+            return [*outs]
         trace: Any = self.tangent_trace
         dots = [None if aval is None else JitTracer(trace, aval, Var(aval), position) for aval in operation.dot_avals]
         outvars = tuple([dot.variable for dot in dots if dot is not None])

@@ -52,7 +52,8 @@ class Pull(NamedTuple):
 class Known(NamedTuple):
     """The way forward through an operation: to its results and residuals.
 
-    `function` returns the result, or a list of results, and a tuple of residuals; it takes no tracers.  `for_tracers`,
+    `function` returns the result, or a list of results if there are several or none has a tangent, and a tuple of
+    residuals; it takes no tracers.  `for_tracers`,
     a function of any values, returns a list of the results and of the residuals that are no operands; `places` holds
     the place of each residual among the operands, ("in", i), or in this list, ("out", i).  Residuals may refer to the
     memory of the operands at the positions `captured`.
@@ -78,9 +79,9 @@ class LinearizedOperation:
     """A primitive or a function on operands of known types, some of which have tangents.
 
     `known` is the way forward, and `run` its function.  `linear` is the derivative as a program of the residuals, then
-    the tangents.  `pull` is the way back from a single result; for several results `pull_for` gives it, from the mask
-    of the nonzero tangents that have a cotangent.  `out_avals` are the types of the results, `dot_avals` those of their
-    tangents, None for a tangent that is zero.  `push()` is the way forward with tangents.
+    the tangents.  `pull` is the way back from a single result with a tangent; otherwise `pull_for` gives it, from the
+    mask of the nonzero tangents that have a cotangent.  `out_avals` are the types of the results, `dot_avals` those of
+    their tangents, None for a tangent that is zero.  `push()` is the way forward with tangents.
 
     Immutable by convention, and compared by identity.  A frozen dataclass would cost 1 ms at every import.
     """
