@@ -299,3 +299,14 @@ def test_an_error_in_a_rule_names_the_line_of_the_rule(staged):
     line = rule.__code__.co_firstlineno + 1
     with pytest.raises(ShapeError, match=rf"at test_custom_jvp\.py:{line} \(.*rule\)"):
         make_jaxpr(call)(1.0) if staged else call(1.0)
+
+
+def test_an_array_that_a_rule_keeps_is_no_result():
+    kept = np.full(3, 0.25)
+    f = custom_jvp(lambda x: 1.5 * x)
+    f.defjvp(lambda primals, tangents: (kept, kept))
+    for _ in range(5):
+        for result in jvp(f, (np.ones(3),), (np.ones(3),)):
+            np.testing.assert_array_equal(result, np.full(3, 0.25))
+            result *= 100.0
+    np.testing.assert_array_equal(kept, np.full(3, 0.25))

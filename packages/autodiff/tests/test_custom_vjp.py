@@ -393,3 +393,17 @@ def test_an_error_inside_a_rule_is_the_users_own():
 
     with pytest.raises(ZeroDivisionError, match="mine"):
         grad(with_rules(bwd=bwd))({"w": 1.0, "b": 2.0})
+
+
+@pytest.mark.parametrize("size", [3, 2_000])
+def test_an_array_that_a_rule_keeps_is_no_result(size):
+    kept = np.full(size, 0.25)
+    f = custom_vjp(lambda x: 1.5 * x)
+    f.defvjp(lambda x: (kept, None), lambda _, ct: (kept,))
+    for _ in range(5):
+        y, pullback = vjp(f, np.ones(size))
+        (gradient,) = pullback(np.ones(size))
+        for result in (y, gradient):
+            np.testing.assert_array_equal(result, np.full(size, 0.25))
+            result *= 100.0
+    np.testing.assert_array_equal(kept, np.full(size, 0.25))

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from calque_autodiff import grad, value_and_grad, vjp
+from calque_autodiff import custom_vjp, grad, value_and_grad, vjp
 from calque_core import lax
 
 SIZE = 4_096  # of 32 KiB: cotangents of this size are written to
@@ -85,12 +85,54 @@ def scaled_twice(x):
 def test_an_overflow_on_the_way_back_raises_and_the_next_call_is_right():
     small = np.full(SIZE, 1e-300)
     for _ in range(CALLS):
-        with np.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow encountered in multiply"):
+        with np.errstate(over="raise"), pytest.raises(FloatingPointError, match="encountered in multiply") as caught:
             grad(scaled_twice)(small)
+        line = scaled_twice.__code__.co_firstlineno + 1
+        assert caught.value.__notes__[0].startswith("This happened in the backward pass at ")
+        assert caught.value.__notes__[0].endswith(f"test_pulls.py:{line} (scaled_twice).")
         with pytest.raises(RuntimeWarning, match="overflow encountered in multiply"):  # warnings are errors here
             grad(scaled_twice)(small)
         with np.errstate(over="ignore"):
             np.testing.assert_array_equal(grad(scaled_twice)(small), np.full(SIZE, np.inf))
+
+
+def test_cotangents_of_rank_0_are_added():
+    for _ in range(CALLS):
+        y, pullback = vjp(lambda x: x + x + x + x, 2.0)
+        assert pullback(np.ones_like(y)) == (4.0,)
+
+
+def test_a_sum_of_a_cotangent_that_is_an_array_of_another_library_is_not_written_to():
+    """The sum of `x` begins with a read-only array, and then the one of a difference is added."""
+    kept = np.full(SIZE, 0.25)
+    kept.flags.writeable = False
+
+    @custom_vjp
+    def f(x):
+        return lax.reduce_sum(x) * 0.25
+
+    f.defvjp(lambda x: (f(x), None), lambda _, ct: (kept,))
+
+    def g(x):
+        y = lax.tanh(x)
+        d = x - CONSTANT
+        return lax.reduce_sum(d[1:] * d[:-1]) + lax.reduce_sum(y) + f(x)
+
+    gradients = [grad(g)(X) for _ in range(CALLS)]
+    np.testing.assert_array_equal(kept, np.full(SIZE, 0.25))
+    for gradient in gradients:
+        np.testing.assert_allclose(gradient, gradients[0], rtol=1e-13)
+
+
+def test_reads_of_lines_without_elements_have_a_gradient_without_elements():
+    numbers = lax.GatherDimensionNumbers((1,), (0,), (0,))
+
+    def f(x):
+        rows = lax.gather(x, np.array([[0], [0], [1]]), numbers, (1, 0), mode="clip")
+        return lax.reduce_sum(rows * 2.0) + lax.reduce_sum(lax.sin(x)) + lax.reduce_sum(lax.cos(x))
+
+    for _ in range(CALLS):
+        assert grad(f)(np.ones((3, 0))).shape == (3, 0)
 
 
 def peak_of_pullback(f, x):

@@ -115,6 +115,17 @@ def test_a_primitive_whose_results_may_be_views_is_no_owner():
     assert same_p.makes_arrays is False
 
 
+def test_a_ufunc_of_objects_makes_its_own_array():
+    slow_sin_p = Primitive("slow_sin")
+    slow_sin_p.def_abstract_eval(lambda x: x.strip_weak_type())
+    slow_sin_p.def_impl(lambda x: np.frompyfunc(np.sin, 1, 1)(x).astype(float), leaf=True)
+    objects_p = Primitive("objects")
+    objects_p.def_abstract_eval(lambda x: x.strip_weak_type())
+    objects_p.def_impl(np.frompyfunc(np.sin, 1, 1), leaf=True)
+    program = make_jaxpr(lambda x: objects_p.bind(slow_sin_p.bind(2.0 * x)))(X)
+    assert destinations(program) == [("mul", False), ("slow_sin", False), ("objects", False)]
+
+
 def test_a_new_implementation_takes_its_promises_back():
     add_one_p = Primitive("add_one")
     add_one_p.def_abstract_eval(lambda x: x)

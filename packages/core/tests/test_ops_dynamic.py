@@ -130,3 +130,9 @@ def test_what_does_not_fit_is_refused_when_staged():
         make_jaxpr(lambda x: dynamic_slice(x, (0, 0), (1, 1, 1)))(CUBE)
     with pytest.raises(TypeError, match=r"the indices have types int64\[5\]\. Give 3 integer scalars of one dtype"):
         make_jaxpr(lambda x: dynamic_slice_p.bind(x, np.zeros(5, int), slice_sizes=(1, 1, 1)))(CUBE)
+
+
+def test_a_window_of_an_array_without_axes_is_a_number():
+    x = np.float64(2.0)
+    assert type(dynamic_slice(x, (), ())) is np.float64
+    assert type(dynamic_update_slice(x, np.float64(3.0), ())) is np.float64

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from calque_core.lax import add_any_p
 Value = Any
 
 
-def pull_steps(eqns: list[Any], bars: dict[Any, Value], context: Any) -> None:
+def pull_steps(eqns: list[Any], bars: dict[Any, Value], context: Any) -> None:  # noqa: C901  (hot)
     """Take steps from the end of `eqns` in evaluation, as long as straight-line code brings their cotangents back.
 
     Nothing but `bars` refers to the cotangents of the variables `private`, so sums and products are written to them: a
@@ -58,7 +57,9 @@ def pull_steps(eqns: list[Any], bars: dict[Any, Value], context: Any) -> None:
                         _accumulate(bars, x, bar, private)
                     else:
                         bars[x] = bar
-                private.update(compress(invars, code.private))
+                if code.private:
+                    marked_cts = zip(invars, cts, code.private)
+                    private.update([x for x, bar, m in marked_cts if m and bars[x] is bar])
             del bars[result]
         eqns.pop()
 
@@ -69,8 +70,8 @@ def _accumulate(bars: dict[Any, Value], x: Any, bar: Value, private: set[Any]) -
     if x in private:
         np.add(before, bar, before)
     elif type(before) in plain_types:  # `added` takes 0.5 us more
-        bars[x] = add_any_p.impl(before, bar)
-        if type(bar) is np.ndarray:
+        bars[x] = total = add_any_p.impl(before, bar)
+        if type(total) is np.ndarray:  # of two arrays of rank 0 it is a number
             private.add(x)
     else:
         bars[x] = added(before, bar)

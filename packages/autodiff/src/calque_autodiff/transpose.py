@@ -47,6 +47,7 @@ from calque_core.extend import (
     settings_key,
     undefined_of,
     unmarked,
+    where,
     zero_of,
 )
 
@@ -73,6 +74,9 @@ def backward(
         if eqns:
             _pull_back(eqns, known, bars, context)
         return {v: computed(ct) if type(ct) is Negative else ct for v, ct in bars.items()}
+    except FloatingPointError as error:
+        error.add_note(f"This happened in the backward pass{where()}.")
+        raise
     finally:  # around a call: from Python 3.12 on, an interrupt at the end of a loop's `if` passes by the `finally`
         context.source = before
 

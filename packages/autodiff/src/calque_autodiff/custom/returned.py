@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import Zero, float0, typeof
-from calque_core.extend import CustomCall, is_array_like, strong, zero_of
+from calque_core.extend import CustomCall, copy_writable, is_array_like, strong, zero_of
 from calque_core.lax import convert_element_type
 from calque_pytree import PyTreeDef, flatten_axes, tree_leaves, tree_structure
 
@@ -23,7 +23,8 @@ Value = Any
 def checked_tangent(t: Value, aval: Any, message: Callable[[str], str], is_weak: bool = False) -> Value:
     """Return `t`, which a rule returned as tangent or cotangent of a value of type `aval`; a `Zero` for None.
 
-    `is_weak` marks a Python scalar: it has no dtype of its own but its tangents have one, so `t` is converted.
+    `is_weak` marks a Python scalar: it has no dtype of its own but its tangents have one, so `t` is converted.  An
+    array that is writable is copied: the rule may have kept it.
     Raises: TypeError, with `message` of the type of `t`, if `t` does not fit.
     """
     tangent_aval = aval.to_tangent_aval()
@@ -42,6 +43,7 @@ def checked_tangent(t: Value, aval: Any, message: Callable[[str], str], is_weak:
         return convert_element_type(t, tangent_aval.dtype)
     if (actual.shape, actual.dtype) != (tangent_aval.shape, tangent_aval.dtype):
         raise TypeError(message(str(actual)))
+    (t,) = copy_writable([t])
     return strong(t)
 
 

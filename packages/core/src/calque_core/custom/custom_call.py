@@ -27,7 +27,7 @@ from calque_core.calls.static_arguments import static_arguments
 from calque_core.context import here, own_context
 from calque_core.frames.source import describe_function, where
 from calque_core.frames.tracebacks import hide_frames, mark_boundary
-from calque_core.memory.separate import copy_shared_tree
+from calque_core.memory.separate import copy_shared_tree, copy_writable
 from calque_core.memory.uncopied import Uncopied
 from calque_core.ops.convert import narrow
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
@@ -157,13 +157,15 @@ class CustomCall:
         return self.outputs(call(self.signature.fun, self.signature.verb, *args), self.signature.fun)
 
     def outputs(self, out: Any, function: Callable[..., Any]) -> list[Value]:
-        """Return the leaves of `out`, which the function or one of its rules returned.
+        """Return the leaves of `out`, which the function or one of its rules returned; a rule may have kept an array.
 
         Raises: TypeError if its structure or types differ from an earlier result, or a leaf is not an array.
         """
         who = self.signature.caller if function is self.signature.fun else self.rule_name("rule", function)
         leaves, tree = array_leaves(who, "output", out, "Return arrays and scalars.")
         self.check_form(tree, [typeof(x).strip_weak_type() for x in leaves], who)
+        if function is not self.signature.fun:
+            leaves = copy_writable(leaves)
         if not here().varying_axes or self.out_avals is None:
             return leaves
         return [as_varying(x, aval.vma) for x, aval in zip(leaves, self.out_avals)]

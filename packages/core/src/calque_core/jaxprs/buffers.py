@@ -138,7 +138,13 @@ def _makes_array(eqn: JaxprEqn, function: Function) -> bool:
 
 def _may_write(eqn: JaxprEqn, function: Function, v: Var) -> bool:
     """Tell whether the result of an equation may be written to the array of `v`, one of its operands."""
-    return _is_elementwise(eqn, function) and v in eqn.invars and _array_type(v) == _array_type(eqn.outvars[0])
+    if v not in eqn.invars or _array_type(v) != _array_type(eqn.outvars[0]) or not _is_elementwise(eqn, function):
+        return False
+    try:
+        *_, dtype = function.resolve_dtypes((*[x.aval.dtype for x in eqn.invars], None))  # type: ignore[attr-defined]
+    except TypeError:
+        return False
+    return bool(dtype == v.aval.dtype)  # of another one, such as objects, it would have to be converted
 
 
 def _is_elementwise(eqn: JaxprEqn, function: Function) -> bool:

@@ -73,13 +73,13 @@ def _check_starts(name: str, x_aval: ShapedArray, start_avals: Sequence[ShapedAr
 
 def dynamic_slice_impl(x: Value, *starts: Value, slice_sizes: Shape) -> Value:
     x = np.asarray(x)
-    return x[_place(x.shape, starts, slice_sizes)]
+    return x[_place(x.shape, starts, slice_sizes)][()]
 
 
 def dynamic_update_slice_impl(x: Value, update: Value, *starts: Value) -> Value:
     out = np.array(x)
     out[_place(out.shape, starts, np.shape(update))] = update
-    return out
+    return out[()]
 
 
 dynamic_slice_p.def_impl(dynamic_slice_impl, leaf=True)

@@ -71,7 +71,8 @@ class Lines:
         """Write updates into an array in C order whose lines are its last axes."""
         num_axes, places = len(self.strides), self.windows.clipped(indices)
         places = places.reshape(-1) if num_axes == 1 else places.dot(self.strides).reshape(-1)
-        combine_lines(self.ufunc, out.reshape(-1, *out.shape[num_axes:]), places, updates.transpose(self.rows_first))
+        lines = out.reshape(prod(out.shape[:num_axes]), *out.shape[num_axes:])
+        combine_lines(self.ufunc, lines, places, updates.transpose(self.rows_first))
 
     def combined(self, x: Value, indices: Value, updates: Value) -> Value:
         """Return `x` with its lines and updates combined."""
