@@ -23,7 +23,7 @@ from calque_core.lax import add_any_p
 Value = Any
 
 
-def pull_steps(eqns: list[Any], bars: dict[Any, Value], context: Any) -> None:  # noqa: C901  (hot)
+def pull_steps(eqns: list[Any], bars: dict[Any, Value], context: Any) -> None:  # noqa: C901, PLR0912  (hot)
     """Take steps from the end of `eqns` in evaluation, as long as straight-line code brings their cotangents back.
 
     Nothing but `bars` refers to the cotangents of the variables `private`, so sums and products are written to them: a
@@ -41,40 +41,29 @@ def pull_steps(eqns: list[Any], bars: dict[Any, Value], context: Any) -> None:  
             if code is None or consuming is None or not is_whole or type(ct) not in plain_types:
                 return
             context.source = position
-            if adding is not None and invars[0] in private:
+            if private and adding is not None and invars[0] in private:
                 adding(bars[invars[0]], ct, *residuals)
             else:
-                is_consumed = result in private
-                code = consuming if is_consumed else code
+                is_consumed = private and result in private
                 try:
-                    cts = code.function(ct, *residuals)
+                    cts = (consuming if is_consumed else code).function(ct, *residuals)
                 except Exception:
                     if is_consumed:  # it may have been written to
                         raise
                     return  # the program raises it again, and names the primitive
                 for x, bar in zip(invars, cts):
-                    if x in bars:
-                        _accumulate(bars, x, bar, private)
-                    else:
+                    before = bars.get(x)
+                    if before is None:
                         bars[x] = bar
+                    elif private and x in private:
+                        np.add(before, bar, before)
+                    else:  # `added` takes 0.5 us more
+                        bars[x] = add_any_p.impl(before, bar) if type(before) in plain_types else added(before, bar)
                 if code.private:
-                    marked_cts = zip(invars, cts, code.private)
-                    private.update([x for x, bar, m in marked_cts if m and bars[x] is bar])
+                    owners = (consuming if is_consumed else code).private
+                    private.update([x for x, m in zip(invars, owners) if m and type(bars[x]) is np.ndarray])
             del bars[result]
         eqns.pop()
-
-
-def _accumulate(bars: dict[Any, Value], x: Any, bar: Value, private: set[Any]) -> None:
-    """Add to the cotangent of a variable: in place, if nothing else refers to it."""
-    before = bars[x]
-    if x in private:
-        np.add(before, bar, before)
-    elif type(before) in plain_types:  # `added` takes 0.5 us more
-        bars[x] = total = add_any_p.impl(before, bar)
-        if type(total) is np.ndarray:  # of two arrays of rank 0 it is a number
-            private.add(x)
-    else:
-        bars[x] = added(before, bar)
 
 
 def pull_step(
