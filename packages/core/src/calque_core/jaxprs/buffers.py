@@ -101,7 +101,7 @@ def addition_of(program: Jaxpr) -> Addition | None:
 
     >>> from calque_core import make_jaxpr
     >>> from calque_core.lax import pad
-    >>> operands, add = addition_of(make_jaxpr(lambda x: pad(2.0 * x, 0.0, [(1, 0, 0)]))(np.ones(2)))
+    >>> operands, add = addition_of(make_jaxpr(lambda x: pad(2.0 * x, np.float64(0.0), [(1, 0, 0)]))(np.ones(2)))
     >>> operands
     { lambda ; a:f64[2]. let b:f64[2] = mul 2.0 a in (b,) }
     >>> total = np.ones(3)
