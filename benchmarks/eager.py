@@ -88,9 +88,9 @@ def large_rosenbrock(effort: Effort) -> Samples:
     return race_losses(effort, rosenbrock, np.linspace(-1.0, 1.0, LARGE))
 
 
-@row("eager grad of a normalization, 100,000 numbers", "us", budget=0.9, autograd=1.0)
-def large_normalization(effort: Effort) -> Samples:
-    return race_losses(effort, normalization, np.linspace(-1.0, 1.0, LARGE).reshape(-1, 100))
+@row("eager grad of a normalisation, 100,000 numbers", "us", budget=0.9, autograd=1.0)
+def large_normalisation(effort: Effort) -> Samples:
+    return race_losses(effort, normalisation, np.linspace(-1.0, 1.0, LARGE).reshape(-1, 100))
 
 
 @row("eager grad of 1,000 slices of one vector, per slice", "us", budget=0.9, autograd=1.0)
@@ -100,7 +100,7 @@ def many_slices(effort: Effort) -> Samples:
     return {name: [time / SLICES for time in times] for name, times in samples.items()}
 
 
-def normalization(xp: Any, x: Any) -> Any:
+def normalisation(xp: Any, x: Any) -> Any:
     centred = x - xp.mean(x, axis=1, keepdims=True)
     return xp.sum((centred / xp.sqrt(xp.mean(centred**2, axis=1, keepdims=True) + 1e-5)) ** 3)
 
