@@ -108,52 +108,53 @@ def _transform(
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         places = chosen.find(args, kwargs)
-        positions, names = places.positions, places.keywords
-        varied = (*[args[i] for i in positions], *[kwargs[name] for name in names])
-        leaves, tree = tree_flatten(varied)
-        leaves, avals = _checked_leaves(chosen.caller, fun, args, kwargs, leaves, (positions, names), options)
+        positions, names, _ = places
+        varied = [args[i] for i in positions]
+        if names:
+            varied += [kwargs[name] for name in names]
+        leaves, tree = tree_flatten(tuple(varied))
+        leaf_names = functools.partial(_leaf_names, fun, args, kwargs, positions, names)
+        primals, avals = _checked_leaves(chosen.caller, leaves, leaf_names, options)
         flat = FlatChosen(fun, tree, verb, has_aux, places, args, kwargs)
         with Captures(current_trace()) as captures:
-            outs, tape = linearize_flat(flat, fun, leaves, avals, captures=captures, has_steps=True)
+            outs, tape = linearize_flat(flat, fun, primals, avals, captures=captures, has_steps=True)
             out = flat.out_tree.unflatten(outs)
             check_scalar_output(chosen.caller, out, outs, holomorphic=options[0])
             cts = backward_linear(tape, tape.consts, [typeof(outs[0]).dtype.type(1)], is_last=True)
             bars = spread_cotangents(chosen.caller, cts, avals)
-            separate = copy_shared(bars, leaves, tree_leaves(flat.aux) if has_aux else (), captures.held.values())
+            separate = copy_shared(bars, primals, tree_leaves(flat.aux) if has_aux else (), captures.held.values())
         values = tree.unflatten(separate)
-        gradients = chosen.arrange(places, values[: len(positions)], dict(zip(names, values[len(positions) :])))
+        by_name = dict(zip(names, values[len(positions) :])) if names else {}
+        gradients = chosen.arrange(places, values[: len(positions)], by_name)
         return ((out, flat.aux) if has_aux else out), gradients
 
     return value_and_gradient
 
 
 def _checked_leaves(
-    caller: str,
-    fun: Any,
-    args: Sequence[Any],
-    kwargs: dict[str, Any],
-    leaves: Sequence[Value],
-    chosen: tuple[Sequence[int], Sequence[str]],
-    options: tuple[bool, bool],
-) -> tuple[list[Value], list[Any]]:
+    caller: str, leaves: Sequence[Value], names: Callable[[], Sequence[str]], options: tuple[bool, bool]
+) -> tuple[Sequence[Value], list[Any]]:
     """Return the leaves of the chosen arguments in the current settings' dtypes, and their strong types.
 
     Raises: TypeError for a leaf that has no gradient; the message names it as the user would write it.
     """
-
-    def names() -> list[str]:
-        all_names = arg_names(fun, args, kwargs)
-        counts = [len(tree_flatten(x)[0]) for x in (*args, *(kwargs[k] for k in sorted(kwargs)))]
-        starts = [sum(counts[:i]) for i in range(len(counts))]
-        keywords = sorted(kwargs)
-        places = [*chosen[0], *(len(args) + keywords.index(k) for k in chosen[1])]
-        return [all_names[starts[p] + i] for p in places for i in range(counts[p])]
-
     check_arrays(leaves, names, caller)
     holomorphic, allow_int = options
-    primals = [*narrow(leaves)]
+    primals = narrow(leaves)
     avals = [typeof(x).strip_weak_type() for x in primals]
     for i, aval in enumerate(avals):
         if aval.kind != "f" or holomorphic:
             check_input(caller, names()[i], aval, holomorphic=holomorphic, allow_int=allow_int)
     return primals, avals
+
+
+def _leaf_names(
+    fun: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], names: Sequence[str]
+) -> list[str]:
+    """Return the names of the leaves of the chosen arguments of a call, as the user would write them."""
+    all_names = arg_names(fun, args, kwargs)
+    counts = [len(tree_flatten(x)[0]) for x in (*args, *(kwargs[k] for k in sorted(kwargs)))]
+    starts = [sum(counts[:i]) for i in range(len(counts))]
+    keywords = sorted(kwargs)
+    places = [*positions, *(len(args) + keywords.index(name) for name in names)]
+    return [all_names[starts[p] + i] for p in places for i in range(counts[p])]

@@ -74,7 +74,7 @@ def linearize_flat(
         outs, out_dots = trace.split(results)
         check_out_tangents(trace, outs, out_dots)
         aux_leaves, aux_tree = tree_flatten(flat.aux) if flat.has_aux else ([], None)
-        aux = [trace.primal_of(x) for x in aux_leaves]
+        aux = list(map(trace.primal_of, aux_leaves))
         tape = tangent_trace.tape(out_dots, getattr(fun, "__name__", ""))
     # A result that the function did not compute under the trace may be an array of the user's.
     separate = copy_shared([*outs, *aux], primals, results, aux_leaves)
