@@ -26,7 +26,8 @@ class Program(NamedTuple):
 
     `makers` gives one function of `(rng, dtype)` per argument.  `ulps` is how far compiled and batched results may be
     from evaluated ones, in units of eps * |value|, or of eps * the largest |value| of the array if `by_array`: a sum in
-    another order is accurate to that and no better.  `complex_ulps` is the same for complex arguments.
+    another order is accurate to that and no better.  `complex_ulps` is the same for complex arguments.  A program that
+    `reorders` differentiates inside, and adds in another order once plans take the place of rules.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Program(NamedTuple):
     ulps: float = 4
     by_array: bool = False
     complex_ulps: float = 16
+    reorders: bool = False
 
     @property
     def widest(self) -> str:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import calque
+from calque_xla_backend.calls.arena import Arena
 from calque_xla_backend.runtime.clients import client
 
 os.environ["CALQUE_CACHE"] = "off"
@@ -33,6 +34,7 @@ def counted() -> dict[str, int]:
     return {
         "programs": len(client().live_executables()),
         "arrays": len(client().live_arrays()),
+        "in arenas": sum(len(x.buffers) for x in gc.get_objects() if type(x) is Arena),  # for arguments of calls
         "bytes": pages * PAGE,
     }
 

@@ -53,9 +53,7 @@ def check_train(figures, is_long):
 def check_threads(figures, is_long):
     """A program keeps memory for the arguments of as many calls as ran at once, and of two more (`calls/arena.py`)."""
     assert figures["wrong"] == []
-    assert figures["programs"] == 0
-    most_calls, most_arguments = 8 + 2, 2
-    assert figures["arrays"] <= figures["traces"] * most_calls * most_arguments  # less than one array per call
+    assert (figures["programs"], figures["arrays"]) == (0, figures["in arenas"])
 
 
 def check_forks(figures, is_long):

@@ -150,7 +150,7 @@ def peak_of_pullback(f, x):
 def test_a_chain_of_operations_goes_back_in_one_array():
     def chain(x):
         for _ in range(20):
-            x = lax.sin(x) * 1.01
+            x = 1.0 - lax.sin(x) * 1.01 + CONSTANT  # a sum passes its cotangent on
         return lax.reduce_sum(x)
 
     assert peak_of_pullback(chain, X) < 1.5

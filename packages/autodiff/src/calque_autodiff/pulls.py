@@ -44,11 +44,11 @@ def pull_steps(eqns: list[Any], bars: dict[Any, Value], context: Any) -> None:  
             if private and adding is not None and invars[0] in private:
                 adding(bars[invars[0]], ct, *residuals)
             else:
-                is_consumed = private and result in private
+                chosen = consuming if private and result in private else code
                 try:
-                    cts = (consuming if is_consumed else code).function(ct, *residuals)
+                    cts = chosen.function(ct, *residuals)
                 except Exception:
-                    if is_consumed:  # it may have been written to
+                    if chosen is not code:  # the cotangent may have been written to
                         raise
                     return  # the program raises it again, and names the primitive
                 for x, bar in zip(invars, cts):
@@ -59,9 +59,8 @@ def pull_steps(eqns: list[Any], bars: dict[Any, Value], context: Any) -> None:  
                         np.add(before, bar, before)
                     else:  # `added` takes 0.5 us more
                         bars[x] = add_any_p.impl(before, bar) if type(before) in plain_types else added(before, bar)
-                if code.private:
-                    owners = (consuming if is_consumed else code).private
-                    private.update([x for x, m in zip(invars, owners) if m and type(bars[x]) is np.ndarray])
+                if chosen.private:
+                    private.update([x for x, m in zip(invars, chosen.private) if m and type(bars[x]) is np.ndarray])
             del bars[result]
         eqns.pop()
 

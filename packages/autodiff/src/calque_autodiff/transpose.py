@@ -75,7 +75,8 @@ def backward(
             _pull_back(eqns, known, bars, context)
         return {v: computed(ct) if type(ct) is Negative else ct for v, ct in bars.items()}
     except FloatingPointError as error:
-        error.add_note(f"This happened in the backward pass{where()}.")
+        if not (context.settings.debug_nans or context.settings.debug_infs):  # their errors have the place
+            error.add_note(f"This happened in the backward pass{where()}.")
         raise
     finally:  # around a call: from Python 3.12 on, an interrupt at the end of a loop's `if` passes by the `finally`
         context.source = before

@@ -53,10 +53,9 @@ class Known(NamedTuple):
     """The way forward through an operation: to its results and residuals.
 
     `function` returns the result, or a list of results if there are several or none has a tangent, and a tuple of
-    residuals; it takes no tracers.  `for_tracers`,
-    a function of any values, returns a list of the results and of the residuals that are no operands; `places` holds
-    the place of each residual among the operands, ("in", i), or in this list, ("out", i).  Residuals may refer to the
-    memory of the operands at the positions `captured`.
+    residuals; it takes no tracers.  `for_tracers`, a function of any values, returns a list of the results and of the
+    residuals that are no operands; `places` holds the place of each residual among the operands, ("in", i), or in this
+    list, ("out", i).  Residuals may refer to the memory of the operands at the positions `captured`.
     """
 
     function: Callable[..., tuple[Any, tuple[Value, ...]]]

@@ -159,6 +159,13 @@ class Primitive(Uncopied):
 
         `for_types(*avals, **params)` returns a function of the array and of the other operands, or None.
         The cotangents of slices of one array are added so: each would otherwise be an array of its size.
+
+        >>> import numpy as np
+        >>> from calque_core import Primitive
+        >>> reversed_sum_p = Primitive("reversed_sum")  # of two arrays: x, and y from its end
+        >>> reversed_sum_p.def_adder(0, lambda x_aval, y_aval: lambda total, y: np.add(total, y[::-1], total))
+        >>> reversed_sum_p.adder.zero
+        0
         """
         self.adder = Adder(zero, for_types)
 
