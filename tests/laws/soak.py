@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.testing  # `numpy.testing` of two threads at once, at its first use, has no end
 
 import calque
 from calque_xla_backend.calls.arena import Arena

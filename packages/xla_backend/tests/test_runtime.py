@@ -1,4 +1,5 @@
 import gc
+import sys
 import threading
 import weakref
 
@@ -53,6 +54,21 @@ def test_many_threads_get_one_client_and_one_device_type():
 def test_a_context_serves_some_modules_of_a_thread_and_is_then_replaced():
     contexts = [runtime.mlir_context() for _ in range(200)]
     assert 3 <= len({id(context) for context in contexts}) <= 5
+
+
+def test_an_interrupt_in_the_making_of_a_context_is_all_that_the_user_sees(monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    unraisable = []
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    with monkeypatch.context() as patched:
+        patched.setattr(runtime, "MlirContext", interrupted)
+        patched.setattr(runtime, "_contexts", threading.local())
+        with pytest.raises(KeyboardInterrupt):
+            runtime.mlir_context()
+    gc.collect()
+    assert unraisable == []
 
 
 def test_a_context_dies_with_its_thread_or_its_successor_without_the_garbage_collector():

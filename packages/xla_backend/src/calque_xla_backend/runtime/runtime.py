@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,8 @@ class _ThreadsContext:
         self.context, self.uses = MlirContext(), 0
 
     def __del__(self) -> None:
-        self.context.types.clear()  # types keep their context alive, and the garbage collector does not see how
+        with suppress(AttributeError):  # an interrupt came before there was a context
+            self.context.types.clear()  # types keep their context alive, and the garbage collector does not see how
 
 
 _dialects = ir.DialectRegistry()
