@@ -72,6 +72,8 @@ REMEMBERING = {
     "calque_core.types.limits.bit_width": "a property of the key",
     "calque_core.types.limits.wide_dtype": "the dtype of the key",
     "calque_core.types.promotion._weak_promotion": "the settings are in the key",
+    "calque_numpy.contractions._found_path": "names and sizes of axes",
+    "calque_numpy.contractions._parse": "the types of the key",
     "calque_xla_backend.compilation_cache.key._machine": "the processor",
     "calque_xla_backend.runtime.targets.jaxlib_targets": "names that jaxlib brings",
     "calque_xla_backend.runtime.plugins._announced": "installed packages",

@@ -1,4 +1,4 @@
-"""Plans are made at the third meeting, and dropped with the rules that gave them."""
+"""Plans are made at the third meeting, or later for many types, and dropped with the rules that gave them."""
 
 import numpy as np
 import pytest
@@ -34,6 +34,20 @@ def test_a_new_rule_drops_plans_and_one_that_is_being_made():
     assert plans.known == {}
     replaced = Plans(lambda: advance_rule_epoch() or "a plan of the old rule")
     assert [replaced.find(["key"]) for _ in range(4)] == [None, None, "a plan of the old rule", None]
+
+
+def test_later_plans_of_a_primitive_with_many_types_wait_for_more_meetings(monkeypatch):
+    monkeypatch.setattr("calque_core.staging.plans._MANY", 2)
+    plans = Plans(lambda: "a plan")
+    meetings = {}
+    for name in ("sin", "cos"):
+        for shape in range(4):
+            meetings[name, shape] = 1
+            while plans.find([name, shape]) is None:
+                meetings[name, shape] += 1
+    assert meetings == {(name, shape): 3 if shape < 2 else 9 for name in ("sin", "cos") for shape in range(4)}
+    advance_rule_epoch()
+    assert [plans.find(["sin", 5]) for _ in range(3)] == [None, None, "a plan"]
 
 
 def test_keys_that_are_met_once_cost_no_plan(monkeypatch):

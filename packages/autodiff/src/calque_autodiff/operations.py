@@ -22,7 +22,7 @@ import numpy as np
 
 from calque_autodiff.jaxprs import linearization
 from calque_autodiff.recorded import recorded_jvp
-from calque_autodiff.traces.steps import FLOATS, Known, LinearizedOperation, Pull, PullCode, Push
+from calque_autodiff.traces.steps import FLOATS, Known, LinearizedOperation, Pull, PullCode, Push, operands_among
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import (
     Jaxpr,
@@ -231,25 +231,45 @@ class SteppedFunction(NamedTuple):
     operation: LinearizedOperation | None
 
 
-def _stepped(
+def _function_of_types(
     owner: Trace,
     function: Callable[..., Any],
     args: Sequence[Value],
     options: Mapping[str, Any],
-    kinds: Collection[type],
+    kinds: frozenset[type],
 ) -> SteppedFunction | None:
-    """Return a function as one operation of its tracers and of values of the classes `kinds`, or None.
+    """Return a function as one operation of its tracers and values of the classes `kinds`; or None.
 
-    Tracers of the trace `owner` have tangents.
+    Tracers of the trace `owner` have tangents.  There is no operation if the function looks at floats.  None says that
+    it has to run at each call.
     """
-    trace, mask, arguments = JaxprTrace(evaluation), [], []
-    for x in args:
-        is_operand = isinstance(x, Tracer) or type(x) in kinds
-        arguments.append(JitTracer(trace, typeof(x), Var(typeof(x)), None) if is_operand else x)
-        mask += [owner.owns(x)] * is_operand
-    known = function_program(trace, function, arguments, options)
+    floats = kinds & FLOATS
+    mask = [owner.owns(x) for x in operands_among(args, kinds)]
+    known = _on_operands(function, args, options, kinds - floats)
     if known is None:
         return None
+    if not any(type(x) in floats for x in args):
+        return _stepped(known, mask)
+    of_all_values = _on_operands(function, args, options, kinds)
+    if of_all_values is None or _operations_of(of_all_values) != _operations_of(known):
+        return SteppedFunction(known, None)
+    return _stepped(of_all_values, mask) or SteppedFunction(known, None)
+
+
+def _on_operands(
+    function: Callable[..., Any], args: Sequence[Value], options: Mapping[str, Any], kinds: Collection[type]
+) -> FunctionProgram | None:
+    """Return the equations of a function of its tracers and of values of the classes `kinds`, or None."""
+    trace = JaxprTrace(evaluation)
+    arguments = [
+        JitTracer(trace, typeof(x), Var(typeof(x)), None) if isinstance(x, Tracer) or type(x) in kinds else x
+        for x in args
+    ]
+    return function_program(trace, function, arguments, options)
+
+
+def _stepped(known: FunctionProgram, mask: Sequence[bool]) -> SteppedFunction | None:
+    """Return a function as one operation of its operands, those in `mask` with tangents; None if there is none."""
     try:
         with eval_context():
             operation = _linearized(known.program, mask, known.container is not None)
@@ -260,31 +280,9 @@ def _stepped(
     return SteppedFunction(known, operation)
 
 
-def _function_of_types(
-    owner: Trace,
-    function: Callable[..., Any],
-    args: Sequence[Value],
-    options: Mapping[str, Any],
-    kinds: frozenset[type],
-) -> SteppedFunction | None:
-    """Return a function as one operation of its tracers and values of the classes `kinds`; or None.
-
-    There is no operation if it looks at floats.  None says that it has to run at each call.
-    """
-    floats = kinds & FLOATS
-    of_these_values = _stepped(owner, function, args, options, kinds - floats)
-    if of_these_values is None or not any(type(x) in floats for x in args):
-        return of_these_values
-    of_all_values = _stepped(owner, function, args, options, kinds)
-    if of_all_values is None or _operations_of(of_all_values) != _operations_of(of_these_values):
-        return of_these_values._replace(operation=None)
-    return of_all_values
-
-
-def _operations_of(stepped: SteppedFunction) -> list[Any]:
+def _operations_of(known: FunctionProgram) -> list[Any]:
     """Return the equations of a function without their operands, and the types of its results."""
-    program = stepped.function.program
-    return [[(eqn.primitive, eqn.params) for eqn in program.eqns], program.out_avals]
+    return [[(eqn.primitive, eqn.params) for eqn in known.program.eqns], known.program.out_avals]
 
 
 # The operations that ran so far: primitives, programs, and functions.

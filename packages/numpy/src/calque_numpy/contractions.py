@@ -10,12 +10,13 @@ from __future__ import annotations
 import string
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_core import NumpyRuleError, ShapeError, implements, lax, typeof
-from calque_core.extend import describe_value, where
+from calque_core import NumpyRuleError, ShapedArray, ShapeError, implements, lax, typeof
+from calque_core.extend import Shape, describe_value, where
 from calque_core.extend.numpy_functions import promoted_dtype, refuse
 from calque_core.lax import PrecisionLike
 from calque_numpy.creation import asarray
@@ -68,9 +69,9 @@ def einsum(
     if not _LISTS.isdisjoint(map(type, operands)):
         operands = tuple(asarray(x) if type(x) in _LISTS else x for x in operands)
     dtype = promoted_dtype("einsum", *operands) if operands else None
-    labelled, result = _parse(subscripts, [asarray(x, dtype) for x in operands])
-    sizes = _sizes(subscripts, labelled)
-    factors = [_simple(operand, sizes) for operand in labelled]
+    arrays = [asarray(x, dtype) for x in operands]
+    labels, result, sizes = _parse(subscripts, tuple(map(typeof, arrays)))
+    factors = [_simple(Operand(x, own), sizes) for x, own in zip(arrays, labels)]
     path = _path(subscripts, factors, result, optimize) if len(factors) > 2 and optimize is not False else ()
     for group in path:
         chosen = [factors.pop(position) for position in sorted(group, reverse=True)]
@@ -113,20 +114,27 @@ def _path(subscripts: str, factors: Sequence[Operand], result: Labels, optimize:
 
     Raises: ValueError for an `optimize` that NumPy does not know.
     """
+    find = _found_path.__wrapped__  # a path has no hash
     if optimize is True or isinstance(optimize, str):  # NumPy's own limit is the largest operand
-        optimize = ("greedy" if optimize is True else optimize, _NO_LIMIT)
+        find, optimize = _found_path, ("greedy" if optimize is True else optimize, _NO_LIMIT)
     names = dict(zip(dict.fromkeys(label for factor in factors for label in factor.labels), _LETTERS))
     terms = ("".join(names[label] for label in labels) for labels in (*(factor.labels for factor in factors), result))
     *inputs, output = terms
-    arrays = [_shape_alone(typeof(factor.array).shape) for factor in factors]
+    shapes = tuple(typeof(factor.array).shape for factor in factors)
     try:
-        path = np.einsum_path(f"{','.join(inputs)}->{output}", *arrays, optimize=optimize)[0][1:]
-        _check_path(path, len(factors))
+        return find(f"{','.join(inputs)}->{output}", shapes, optimize)
     except (IndexError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise ValueError(
             f"einsum {subscripts!r}{where()}: optimize is {optimize!r}. Use True, False, 'greedy', 'optimal', or the "
             "first result of numpy.einsum_path."
         ) from error
+
+
+@lru_cache(maxsize=1024)
+def _found_path(terms: str, shapes: tuple[Shape, ...], optimize: Any) -> Sequence[Sequence[int]]:
+    """Return the path that NumPy finds, or one that was passed to it, checked."""
+    path = np.einsum_path(terms, *map(_shape_alone, shapes), optimize=optimize)[0][1:]
+    _check_path(path, len(shapes))
     return path
 
 
@@ -183,22 +191,23 @@ def _term(labels: Any) -> str:
     return "".join("..." if x is Ellipsis else _BY_NUMBER[x] for x in labels)
 
 
-def _parse(subscripts: str, arrays: Sequence[Value]) -> tuple[list[Operand], Labels]:
-    """Return the operands with their labels, and the labels of the result."""
+@lru_cache(maxsize=1024)
+def _parse(subscripts: str, avals: tuple[ShapedArray, ...]) -> tuple[tuple[Labels, ...], Labels, dict[Any, int]]:
+    """Return the labels of each operand, the labels of the result, and the size of each label."""
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
     terms = inputs.split(",")
-    if len(terms) != len(arrays):
+    if len(terms) != len(avals):
         raise _subscripts_error(
-            subscripts, (f"the subscripts describe {len(terms)} operands, but {len(arrays)} were passed")
+            subscripts, (f"the subscripts describe {len(terms)} operands, but {len(avals)} were passed")
         )
     for term in (*terms, output):
         if not all(letter.isalpha() for letter in term.replace("...", "", 1)):
             raise _subscripts_error(subscripts, f"{term!r} may hold only letters and one '...'")
-    ndims = [typeof(x).ndim - len(term.replace("...", "")) for term, x in zip(terms, arrays)]
-    for term, x, extra in zip(terms, arrays, ndims):
+    ndims = [aval.ndim - len(term.replace("...", "")) for term, aval in zip(terms, avals)]
+    for term, aval, extra in zip(terms, avals, ndims):
         if extra < 0 or (extra and "..." not in term):
-            raise _subscripts_error(subscripts, f"{term!r} does not name the axes of an operand of type {typeof(x)}")
-    labels = [_labels(term, extra) for term, extra in zip(terms, ndims)]
+            raise _subscripts_error(subscripts, f"{term!r} does not name the axes of an operand of type {aval}")
+    labels = tuple(_labels(term, extra) for term, extra in zip(terms, ndims))
     max_extra = max(extra for term, extra in zip(terms, ndims))
     result = _labels(output, max_extra) if arrow else _implied_result(labels, max_extra)
     unknown = [label for label in result if not any(label in one for one in labels)]
@@ -206,7 +215,7 @@ def _parse(subscripts: str, arrays: Sequence[Value]) -> tuple[list[Operand], Lab
         raise _subscripts_error(
             subscripts, "the result must name labels of the operands, each once, and '...' if an operand has it"
         )
-    return [Operand(x, one) for x, one in zip(arrays, labels)], result
+    return labels, result, _sizes(subscripts, labels, [aval.shape for aval in avals])
 
 
 def _subscripts_error(subscripts: str, problem: str) -> ValueError:
@@ -224,12 +233,12 @@ def _implied_result(labels: Iterable[Labels], max_extra: int) -> Labels:
     return (*range(-max_extra, 0), *sorted(label for label, count in counts.items() if count == 1))
 
 
-def _sizes(subscripts: str, operands: Sequence[Operand]) -> dict[Any, int]:
+def _sizes(subscripts: str, labels: Iterable[Labels], shapes: Iterable[Shape]) -> dict[Any, int]:
     """Return the size of each label: the size of its axes, except axes of size 1, which broadcast."""
     sizes: dict[Any, int] = {}
-    for operand in operands:
+    for names, shape in zip(labels, shapes):
         own: dict[Any, int] = {}
-        for label, size in zip(operand.labels, typeof(operand.array).shape):
+        for label, size in zip(names, shape):
             if own.setdefault(label, size) != size:  # the axes of a diagonal do not broadcast
                 raise _sizes_error(subscripts, label, own[label], size)
             known = sizes.get(label, 1)
@@ -254,6 +263,8 @@ def _simple(operand: Operand, sizes: dict[Any, int]) -> Operand:
     """Return an operand with each label once, without the axes of size 1 that broadcast."""
     array, labels = operand
     shape = typeof(array).shape
+    if len({*labels}) == len(labels) and tuple(sizes[label] for label in labels) == shape:
+        return operand
     broadcast = [d for d, label in enumerate(labels) if shape[d] == 1 and sizes[label] != 1]
     array = lax.squeeze(array, broadcast)
     labels = tuple(label for d, label in enumerate(labels) if d not in broadcast)

@@ -21,7 +21,7 @@ import numpy as np
 
 from calque_autodiff.operations import function_operations, primitive_operations, program_operations
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
-from calque_autodiff.traces.steps import FLOATS, LinearizedOperation
+from calque_autodiff.traces.steps import FLOATS, LinearizedOperation, operands_among
 from calque_core import Primitive, Trace, Tracer, evaluation, typeof
 from calque_core.extend import (
     DEFAULT_SETTINGS,
@@ -66,11 +66,6 @@ def may_plan(parent: Trace | None) -> bool:
         derivatives += isinstance(parent, PlannedTrace)
         parent = parent.parent
     return derivatives <= _MOST_DERIVATIVES
-
-
-def operands_among(args: Sequence[Value], kinds: Collection[type]) -> list[Value]:
-    """Return the operands of a function among its arguments: tracers, and values of the classes `kinds`."""
-    return [x for x in args if isinstance(x, Tracer) or type(x) in kinds]
 
 
 def _no_option(key: list[Any], x: Value) -> bool:

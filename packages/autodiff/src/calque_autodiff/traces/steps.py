@@ -9,17 +9,22 @@ Read next: `operations.py` of this package, which makes these functions from the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_core import Jaxpr, Trace, Var
+from calque_core import Jaxpr, Trace, Tracer, Var
 
 Value = Any
 
 FLOATS = frozenset((float, complex, np.float32, np.float64, np.complex64, np.complex128))
+
+
+def operands_among(args: Sequence[Value], kinds: Collection[type]) -> list[Value]:
+    """Return the operands of a function among its arguments: tracers, and values of the classes `kinds`."""
+    return [x for x in args if isinstance(x, Tracer) or type(x) in kinds]
 
 
 class PullCode(NamedTuple):

@@ -163,6 +163,8 @@ def _variables(atoms: Sequence[Atom]) -> Iterator[Var]:
 
 def _views(program: Jaxpr, functions: Sequence[Function]) -> dict[Var, Shape]:
     """Return the results that nobody has to repeat, since ufuncs with larger operands use them, and their shapes."""
+    if Repetition not in map(type, functions):
+        return {}
     users: dict[Var, list[int]] = {}
     for i, eqn in enumerate(program.eqns):
         for v in _variables(eqn.invars):

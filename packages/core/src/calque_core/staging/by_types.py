@@ -32,9 +32,9 @@ Value = Any
 def by_types(function: F) -> F:
     """Return `function`, which runs only until its operations are known: types and options decide them.
 
-    From the third call with arrays of the same types and equal options on, a trace may record or transform its
-    operations, and NumPy compute them, without a run of `function`; it runs once more on tracers, which tells its
-    operations.  So it binds the same operations at each such call, reads nothing that changes, and has no effect.
+    After a few calls with arrays of the same types and equal options, a trace may record or transform its operations,
+    and NumPy compute them, without a run of `function`; it runs once more on tracers, which tells its operations.  So
+    it binds the same operations at each such call, reads nothing that changes, and has no effect.
 
     >>> import numpy as np
     >>> from calque_core import lax, make_jaxpr

@@ -135,6 +135,8 @@ def merge_equal_equations(jaxpr: Jaxpr) -> Jaxpr:
     >>> merge_equal_equations(stage(lambda x: [mul(sin(x), sin(x))], [ShapedArray((), "float64")]))
     { lambda ; a:f64[]. let b:f64[] = sin a; c:f64[] = mul b b in (c,) }
     """
+    if len({eqn.primitive for eqn in jaxpr.eqns}) == len(jaxpr.eqns):
+        return jaxpr
     results = {v for v in jaxpr.outvars if type(v) is Var}
     first: dict[Any, Sequence[Var]] = {}
     atoms: dict[Any, Var] = {}  # of the results of equations that an earlier one replaces

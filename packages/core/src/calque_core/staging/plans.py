@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import marshal
 import weakref
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -74,8 +75,9 @@ def _told_apart(x: Any) -> Any:
 class Plans(Generic[T]):
     """The plans of the operations that were met so far: `make(*facts)` gives the plan of an operation, or None.
 
-    A key is a list of the primitive, of its operands' types, and of its `exact_params`.  A rule that replaces another
-    one drops all plans.
+    A key is a list of the primitive, of its operands' types, and of its `exact_params`.  A plan is made at the third
+    meeting of a key; where the shapes of one primitive differ from call to call, most keys are met only a few times, so
+    that later plans of it wait for more meetings.  A rule that replaces another one drops all plans.
 
     >>> from calque_core.extend import Plans
     >>> plans = Plans(lambda text: text.upper())
@@ -83,15 +85,16 @@ class Plans(Generic[T]):
     [None, None, 'SIN']
     """
 
-    __slots__ = ("__weakref__", "known", "make")
+    __slots__ = ("__weakref__", "counts", "known", "make")
 
     def __init__(self, make: Callable[..., T | None]) -> None:
         self.known: dict[Any, Any] = {}
+        self.counts: Counter[Any] = Counter()  # of the plans made, by primitive
         self.make = make
         _all.add(self)
 
     def find(self, key: list[Any], *facts: Any) -> T | None:
-        """Return the plan of a key, made at the third meeting; None if the rules have to run."""
+        """Return the plan of a key, made at its third meeting or later; None if the rules have to run."""
         try:
             entry = self.known.get(tuple(key), 0)  # a plan, None, or the number of meetings
         except TypeError:  # parameters that cannot be hashed
@@ -101,10 +104,11 @@ class Plans(Generic[T]):
     def _meet(self, key: list[Any], facts: Sequence[Any], count: int) -> T | None:
         if len(self.known) >= _LIMIT:
             self._forget_some()
-        if count < _MEETINGS:
+        if count < (_MEETINGS if self.counts[key[0]] < _MANY else _MEETINGS_OF_MANY):
             self.known[tuple(key)] = count + 1
             return None
         epoch = rule_epoch()
+        self.counts[key[0]] += 1
         plan = self.known[tuple(key)] = self.make(*facts)
         if rule_epoch() != epoch:  # in another thread
             self.known.pop(tuple(key), None)
@@ -119,10 +123,17 @@ class Plans(Generic[T]):
             if type(entry) is int:
                 self.known.pop(key, None)
         if len(self.known) > _LIMIT // 2:
-            self.known.clear()
+            self.clear()
+
+    def clear(self) -> None:
+        """Forget all plans."""
+        self.known.clear()
+        self.counts.clear()
 
 
-_MEETINGS = 2  # making a plan takes as long as 100 runs of the rules
+_MEETINGS = 2
+_MEETINGS_OF_MANY = 8  # making a plan takes as long as these runs of the rules
+_MANY = 16  # plans of one primitive
 _LIMIT = 4096
 _all: weakref.WeakSet[Plans[Any]] = weakref.WeakSet()
 
@@ -130,4 +141,4 @@ _all: weakref.WeakSet[Plans[Any]] = weakref.WeakSet()
 @forget_with_rules
 def _forget_plans() -> None:
     for plans in list(_all):
-        plans.known.clear()
+        plans.clear()
