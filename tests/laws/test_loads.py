@@ -137,6 +137,13 @@ def test_a_first_gradient_loads_these_modules_of_autodiff_and_the_rules_of_its_o
     assert not {"calque_batching", "calque_jet", "calque_numpy", "dataclasses"} & loaded
 
 
+def test_the_gradient_of_a_sum_loads_no_products_no_orders_and_no_loops():
+    loaded = loaded_by("import calque; calque.grad(lambda x: numpy.sum(numpy.max(x) * x))(numpy.ones(3))")
+    assert {"calque_core.ops.reduce", "calque_core.ops.selection", "calque_autodiff.rules.reduce"} <= loaded
+    others = ("cond", "cumulative", "gather", "loops", "orders", "sort")
+    assert not {f"calque_core.ops.{name}" for name in others} & loaded
+
+
 @pytest.mark.parametrize("expression", FRONT)
 def test_a_first_function_of_numpys_loads_the_modules_of_its_subject(expression):
     names = FRONT[expression]

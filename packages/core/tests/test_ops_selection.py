@@ -2,7 +2,7 @@ import numpy as np
 
 from calque_core import lax
 from calque_core.ops.broadcast import spread
-from calque_core.ops.selection import broadcast_reduced, extremes, positions, sort_by
+from calque_core.ops.selection import broadcast_reduced, extremes
 
 
 def test_extreme_elements_are_marked_and_counted():
@@ -19,14 +19,6 @@ def test_extreme_elements_are_marked_and_counted():
 
 def test_a_reduced_array_gets_its_axes_back():
     np.testing.assert_array_equal(broadcast_reduced(np.array([1.0, 2.0]), (3, 2), (0,)), [[1, 2]] * 3)
-
-
-def test_arrays_are_moved_as_the_keys_are_sorted_and_back_by_positions():
-    keys, carried = np.array([[3, 1, 2], [7, 9, 8]]), np.arange(6.0).reshape(2, 3)
-    np.testing.assert_array_equal(sort_by([keys], [carried], 1), [[[1, 2, 0], [3, 5, 4]]])
-    (order,) = sort_by([keys], [positions(keys, 1)], 1)
-    (moved,) = sort_by([keys], [carried], 1)
-    np.testing.assert_array_equal(sort_by([order], [moved], 1)[0], carried)
 
 
 def test_an_operand_of_rank_0_is_repeated_and_others_are_kept():

@@ -3,7 +3,7 @@
 One idea: `typing.NamedTuple` compiles each annotation and generates the code of each class, which takes 0.2 ms a class,
 a tenth of the import of core.  A record has the same fields, defaults and methods, and its class takes 10 us.  Modules
 that `import calque_core` or a first gradient loads define records, unless their fields are read in every operation,
-which takes half of the time for a `NamedTuple`; other modules may use `NamedTuple`.
+which takes two thirds of the time for a `NamedTuple`; other modules may use `NamedTuple`.
 
 Read next: `context.py`, whose settings are a record.
 """

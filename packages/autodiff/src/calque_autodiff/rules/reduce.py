@@ -6,12 +6,11 @@ from math import prod
 from typing import Any
 
 from calque_autodiff.define import defjvp, deflinear, not_linear, zero_derivative
-from calque_core import typeof
+from calque_core import lax, typeof
 from calque_core.extend import Shape, broadcast_reduced, extremes, zero_tangent
 from calque_core.lax import (
     argmax_p,
     argmin_p,
-    cumprod,
     div,
     mul,
     pad,
@@ -50,12 +49,12 @@ def reduce_prod_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape, **_: boo
 
 def product_before(x: Value) -> Value:
     """Return, for each element, the product of the elements before it along the last axis."""
-    return cumprod(moved(x, 1), typeof(x).ndim - 1)
+    return lax.cumprod(moved(x, 1), typeof(x).ndim - 1)  # a late import: few programs multiply, and it brings loops
 
 
 def product_after(x: Value) -> Value:
     """Return, for each element, the product of the elements after it along the last axis."""
-    return cumprod(moved(x, -1), typeof(x).ndim - 1, reverse=True)
+    return lax.cumprod(moved(x, -1), typeof(x).ndim - 1, reverse=True)
 
 
 def moved(x: Value, places: int) -> Value:

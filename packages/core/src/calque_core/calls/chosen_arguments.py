@@ -7,13 +7,14 @@ by position or by keyword.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from calque_core.calls.api_util import FlatFunction, call, normalize_argnums, parameters_of, tuple_of_names
+from calque_core.record import Record
 from calque_pytree import PyTreeDef
 
 
-class Places(NamedTuple):
+class Places(Record):
     """The places of the chosen arguments in one call.
 
     `positions` are the positions of `argnums`, then of the names that the call passes by position; `keywords` are the

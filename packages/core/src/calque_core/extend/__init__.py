@@ -94,7 +94,8 @@ if _TYPE_CHECKING:
     from calque_core.ops.reduce import reduced_shape
     from calque_core.ops.reduce_function import split_reduction
     from calque_core.ops.scatter import scatter_windows
-    from calque_core.ops.selection import broadcast_reduced, elements_at, extremes, positions, sort_by
+    from calque_core.ops.orders import elements_at, positions, sort_by
+    from calque_core.ops.selection import broadcast_reduced, extremes
     from calque_core.ops.shard_map import shard_type
     from calque_core.ops.shard_specs import body_axes, manual_mesh
     from calque_core.ops.slides import Window
@@ -217,7 +218,8 @@ _LATE = {
     "calque_core.ops.reduce": "reduced_shape",
     "calque_core.ops.reduce_function": "split_reduction",
     "calque_core.ops.scatter": "scatter_windows",
-    "calque_core.ops.selection": "broadcast_reduced, elements_at, extremes, positions, sort_by",
+    "calque_core.ops.orders": "elements_at, positions, sort_by",
+    "calque_core.ops.selection": "broadcast_reduced, extremes",
     "calque_core.ops.shard_map": "shard_type",
     "calque_core.ops.shard_specs": "body_axes, manual_mesh",
     "calque_core.ops.slides": "Window",

@@ -9,18 +9,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core.record import Record
 from calque_core.traces.trace import current_trace
 from calque_core.traces.tracer import Tracer
 
 _MAX_OBJECTS = 10_000
 
 
-class Search(NamedTuple):
+class Search(Record):
     """A search for tracers: the tracers, and all objects that it met."""
 
     tracers: list[Tracer]

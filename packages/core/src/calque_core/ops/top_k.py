@@ -14,7 +14,7 @@ from calque_core.frames.source import where
 from calque_core.ops.axes import canonical_axis, integer
 from calque_core.ops.convert import stop_gradient
 from calque_core.ops.declare import ORDERED
-from calque_core.ops.selection import elements_at, positions, sort_by
+from calque_core.ops.orders import elements_at, positions, sort_by
 from calque_core.ops.slices import slice_in_dim
 from calque_core.ops.sort import sort_key
 from calque_core.primitives.primitive import Primitive, bind_checked

@@ -22,9 +22,9 @@ from calque_core.ops.declare import as_result
 from calque_core.ops.gather import GatherDimensionNumbers, gather
 from calque_core.ops.joining import concatenate
 from calque_core.ops.mapping import associative_scan
+from calque_core.ops.orders import sort_by
 from calque_core.ops.reduce import reduce_max
 from calque_core.ops.scatter import ScatterDimensionNumbers, scatter, scatter_add, scatter_p, scatter_windows
-from calque_core.ops.selection import sort_by
 from calque_core.ops.shape import reshape, rev, slice
 from calque_core.ops.while_loop import fori_loop
 from calque_core.ops.windows import GatherScatterMode, as_indices, dimension_numbers_of
