@@ -85,11 +85,11 @@ class Plans(Generic[T]):
     [None, None, 'SIN']
     """
 
-    __slots__ = ("__weakref__", "counts", "known", "make")
+    __slots__ = ("__weakref__", "_counts", "known", "make")
 
     def __init__(self, make: Callable[..., T | None]) -> None:
         self.known: dict[Any, Any] = {}
-        self.counts: Counter[Any] = Counter()  # of the plans made, by primitive
+        self._counts: Counter[Any] = Counter()  # of the plans made, by primitive
         self.make = make
         _all.add(self)
 
@@ -104,11 +104,11 @@ class Plans(Generic[T]):
     def _meet(self, key: list[Any], facts: Sequence[Any], count: int) -> T | None:
         if len(self.known) >= _LIMIT:
             self._forget_some()
-        if count < (_MEETINGS if self.counts[key[0]] < _MANY else _MEETINGS_OF_MANY):
+        if count < (_MEETINGS if self._counts[key[0]] < _MANY else _MEETINGS_OF_MANY):
             self.known[tuple(key)] = count + 1
             return None
         epoch = rule_epoch()
-        self.counts[key[0]] += 1
+        self._counts[key[0]] += 1
         plan = self.known[tuple(key)] = self.make(*facts)
         if rule_epoch() != epoch:  # in another thread
             self.known.pop(tuple(key), None)
@@ -128,7 +128,7 @@ class Plans(Generic[T]):
     def clear(self) -> None:
         """Forget all plans."""
         self.known.clear()
-        self.counts.clear()
+        self._counts.clear()
 
 
 _MEETINGS = 2

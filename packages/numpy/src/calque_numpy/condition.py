@@ -1,0 +1,54 @@
+"""Condition numbers of matrices, as in `numpy.linalg`.
+
+Read next: `norms.py` and `spectra.py`, which it divides.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calque_core import implements, lax, typeof
+from calque_core.extend import numpy_functions as reductions
+from calque_core.extend import where
+from calque_numpy.equations import inv
+from calque_numpy.norms import matrix_norm
+from calque_numpy.spectra import svdvals
+
+Value = Any
+
+
+@implements(np.linalg.cond)
+def cond(x: Value, p: Any = None) -> Value:
+    """Return the condition number of a matrix: how much an error of b may grow in the solution of x @ y = b.
+
+    It is the quotient of the greatest and the least singular value for `p` None or 2, its inverse for -2, and
+    otherwise the product of the norms of `x` and of its inverse, of the `ord` that is `p`.
+    Shapes: x [*b, m, n] -> [*b].  Dtype: of x's real part; float64 for integers.  A singular matrix has an infinite
+    number.
+    Raises: ShapeError unless `x` is a matrix, and square if `p` is a norm; LinAlgError, a ValueError, for a matrix
+    without elements; ValueError for another `p`.
+
+    >>> import numpy as np
+    >>> from calque_numpy.linalg import cond
+    >>> cond(np.array([[4.0, 0.0], [0.0, 2.0]]))
+    np.float64(2.0)
+    """
+    if not typeof(x).size:
+        raise np.linalg.LinAlgError(f"cond of {typeof(x)}{where()}: a matrix without elements has no condition number.")
+    if p not in (None, 2, -2):
+        return _infinite_unless_number(lax.mul(matrix_norm(x, ord=p), matrix_norm(inv(x), ord=p)), x)
+    values = svdvals(x)
+    last = typeof(values).ndim - 1
+    greatest, least = (reductions.max(values, last), reductions.min(values, last))
+    above, below = (least, greatest) if p == -2 else (greatest, least)
+    is_zero = lax.eq(below, 0)
+    quotient = lax.div(above, lax.select(is_zero, 1, below))
+    return _infinite_unless_number(lax.select(is_zero, np.inf, quotient), x)
+
+
+def _infinite_unless_number(out: Value, x: Value) -> Value:
+    """Return `out`, infinite where it is NaN although no element of `x` is."""
+    has_nan = lax.reduce_or(lax.ne(x, x), (typeof(x).ndim - 2, typeof(x).ndim - 1))
+    return lax.select(lax.bitwise_and(lax.ne(out, out), lax.bitwise_not(has_nan)), np.inf, out)

@@ -1,0 +1,27 @@
+"""Condition numbers are NumPy's."""
+
+import numpy as np
+import pytest
+
+import calque_numpy as cnp
+from calque_core import make_jaxpr
+
+
+@pytest.mark.parametrize("p", [None, 2, -2, 1, np.inf, "fro", "nuc"])
+def test_condition_numbers_are_numpys(p, agree):
+    x = np.array([[[3.0, 1.0], [0.5, 2.0]], [[1.0, 2.0], [-3.0, 0.25]]])
+    agree(lambda m, a: m.linalg.cond(a, p), x, ulps=256)
+    agree(lambda m, a: m.linalg.cond(a, p), x[0].astype(np.complex64), ulps=256)
+
+
+def test_a_singular_matrix_has_an_infinite_condition_number_and_a_wide_one_a_number(agree):
+    agree(lambda m, a: m.linalg.cond(a), np.zeros((2, 2)))
+    agree(lambda m, a: m.linalg.cond(a), np.diag([1.0, 0.0]))
+    agree(lambda m, a: m.linalg.cond(a), np.array([[3, 1, 2], [5, 2, 7]]), ulps=256)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 2), (2, 0)])
+def test_a_matrix_without_elements_has_no_condition_number(shape):
+    for call in (cnp.linalg.cond, make_jaxpr(cnp.linalg.cond)):
+        with pytest.raises(np.linalg.LinAlgError, match="a matrix without elements has no condition number"):
+            call(np.zeros(shape))
