@@ -7,6 +7,7 @@ Read next: `memory.py`, for what the same chain keeps.
 from __future__ import annotations
 
 from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,19 @@ def many_slices(effort: Effort) -> Samples:
     """A vector of all parameters that a program cuts: its gradient has one array, to which all slices are added."""
     samples = race_losses(effort, squares_of_slices, np.linspace(-1.0, 1.0, 10 * SLICES))
     return {name: [time / SLICES for time in times] for name, times in samples.items()}
+
+
+@row("eager grad of Rosenbrock with slices, each call of another length", "us", autograd=1.0)
+def changing_lengths(effort: Effort) -> Samples:
+    """No operation is met twice with the same types, so that none runs as code."""
+
+    def gradient(kit: Any) -> Any:
+        grad, lengths = kit.grad(partial(rosenbrock, plain(kit))), count(10)
+        return lambda: grad(points[: next(lengths)])
+
+    points = np.linspace(-1.0, 1.0, LARGE)
+    check_agreement({k.name: gradient(k)() for k in kits("calque", "autograd")})
+    return race(effort, {k.name: gradient(k) for k in kits("calque", "autograd")}, per=1, unit=1e-6)
 
 
 def normalisation(xp: Any, x: Any) -> Any:
