@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from calque_core import canonicalize_dtype, config, float0, issubdtype, lax, promote_types
+from calque_core import canonicalize_dtype, config, float0, issubdtype, lax, make_jaxpr, promote_types
 from calque_core.types.dtypes import SHORT_FLOATS, is_float, scalar_dtype, short_name
 from calque_core.types.promotion import weak_promotion
 
@@ -69,6 +69,12 @@ def test_an_unknown_name_is_refused_in_numpys_words_with_the_place():
     words = r"^the dtype at test_dtypes\.py:\d+ .* is unknown: data type 'float65' not understood\. Use numpy\.float32"
     with pytest.raises(TypeError, match=words):
         canonicalize_dtype("float65")
+
+
+def test_an_array_is_no_dtype_traced_or_not():
+    for trace in (lambda f: f, make_jaxpr):
+        with pytest.raises(TypeError, match="is unknown: Cannot construct a dtype from an array"):
+            trace(canonicalize_dtype)(np.ones(2))
 
 
 def test_float0_holds_nothing_and_is_itself():

@@ -95,13 +95,17 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
             dtype = short_dtype(dtype, "calque_core")
         except AttributeError as error:
             raise TypeError(str(error)) from None
+    if not isinstance(dtype, (str, type, np.dtype)) and hasattr(dtype, "aval"):  # NumPy would take a tracer's own dtype
+        raise _unknown("Cannot construct a dtype from an array")
     try:
         out: np.dtype[Any] = np.dtype(dtype)
     except TypeError as error:
-        raise TypeError(
-            f"the dtype{where()} is unknown: {error}. Use numpy.float32, 'float32' or a similar name."
-        ) from error
+        raise _unknown(error) from error
     return out
+
+
+def _unknown(problem: Any) -> TypeError:
+    return TypeError(f"the dtype{where()} is unknown: {problem}. Use numpy.float32, 'float32' or a similar name.")
 
 
 def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:
