@@ -9,6 +9,7 @@ Read next: `table.py`, which prints the figures.
 from __future__ import annotations
 
 import gc
+import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -61,7 +62,10 @@ def race(effort: Effort, contestants: Mapping[str, Contestant], *, per: int, uni
     """
     gc.collect()
     gc.freeze()
-    counts = {name: calls_per_batch(contestant, effort) for name, contestant in contestants.items()}
+    counts = {}
+    for name, contestant in contestants.items():
+        set_notes_of(name)
+        counts[name] = calls_per_batch(contestant, effort)
     samples: Samples = {name: [] for name in contestants}
     order = deque(contestants)
     for _ in range(effort.rounds):
@@ -70,11 +74,19 @@ def race(effort: Effort, contestants: Mapping[str, Contestant], *, per: int, uni
         for _ in range(effort.batches):
             order.rotate()  # whoever comes first after a collection has cold caches, and the end of a time slice
             for name in order:
+                set_notes_of(name)
                 batches[name].append(seconds(contestants[name], counts[name]) / counts[name])
         for name, times in batches.items():
             samples[name].append(min(times) / per / unit)
     gc.unfreeze()
     return samples
+
+
+def set_notes_of(library: str) -> None:
+    """Let jaxlib note the frames of calls, or not, as in a process that has no other library; jax reads them."""
+    jaxlib = sys.modules.get("jaxlib._jax")
+    if jaxlib is not None:
+        jaxlib.set_tracebacks_enabled(library != "calque")
 
 
 def calls_per_batch(contestant: Contestant, effort: Effort) -> int:

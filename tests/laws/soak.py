@@ -36,6 +36,7 @@ def counted() -> dict[str, int]:
         "programs": len(client().live_executables()),
         "arrays": len(client().live_arrays()),
         "in arenas": sum(len(x.buffers) for x in gc.get_objects() if type(x) is Arena),  # for arguments of calls
+        "blocks": sys.getallocatedblocks(),  # of memory of Python's
         "bytes": pages * PAGE,
     }
 

@@ -1,4 +1,5 @@
 import gc
+import subprocess
 import sys
 import threading
 import weakref
@@ -91,3 +92,57 @@ def test_a_context_dies_with_its_thread_or_its_successor_without_the_garbage_col
         assert len({context() for context in contexts if context() is not None}) == 1
     finally:
         gc.enable()
+
+
+CALLS = """
+import gc, sys
+import numpy as np
+from calque_core import lax
+from calque_xla_backend import device_put, jit
+
+def grown(call):
+    for _ in range(300):
+        call()
+    gc.collect()
+    before = sys.getallocatedblocks()
+    for _ in range(3000):
+        call()
+    gc.collect()
+    return sys.getallocatedblocks() - before
+
+x = device_put(np.ones(100))
+double = jit(lambda x: x * 2.0)
+calls = [lambda: double(x), lambda: double(np.ones(100)), lambda: lax.sin(x), lambda: x + x]
+print(max(grown(call) for call in calls))
+import jax
+from jaxlib import _jax
+print(_jax.tracebacks_enabled())
+print(float(double(double(x))[0]), x.unsafe_buffer_pointer() != 0)
+"""
+
+
+@pytest.fixture
+def run_beside_jax(tmp_path):
+    """A program in a process that can import a module named jax."""
+    (tmp_path / "jax.py").write_text("")
+
+    def run(program):
+        program = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n{program}"
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    return run
+
+
+def test_a_call_leaves_nothing_behind(run_beside_jax):
+    grown, has_notes, results = run_beside_jax(CALLS)
+    assert int(grown) < 100  # blocks of memory, in 3000 calls
+    assert has_notes == "False"  # a later import of jax changes nothing
+    assert results == "4.0 True"
+
+
+def test_where_jax_is_imported_first_it_keeps_its_notes_of_frames(run_beside_jax):
+    _, has_notes, results = run_beside_jax(f"import jax\n{CALLS}")
+    assert has_notes == "True"
+    assert results == "4.0 True"
