@@ -103,7 +103,7 @@ def many_slices(effort: Effort) -> Samples:
 
 @row("eager grad of Rosenbrock with slices, each call of another length", "us", autograd=1.0)
 def changing_lengths(effort: Effort) -> Samples:
-    """No operation is met twice with the same types, so that none runs as code."""
+    """No call has the types of an earlier one, so that the rules run in place of code."""
 
     def gradient(kit: Any) -> Any:
         grad, lengths = kit.grad(partial(rosenbrock, plain(kit))), count(10)
