@@ -105,14 +105,24 @@ def test_the_rule_of_another_primitive_runs_at_each_call():
     assert len(calls) == COUNT
 
 
-@pytest.mark.parametrize(
-    "settings", [config.enable_x64(False), config.enable_checks(True), config.default_dtype_bits(32)]
-)
-def test_the_rule_runs_at_each_call_under_other_settings(settings):
+@pytest.mark.parametrize("settings", [config.enable_checks(), config.debug_nans()])
+def test_the_rule_runs_at_each_call_under_settings_that_look_at_operations(settings):
     twice_p, calls = counted()
     with settings:
-        backward(twice_p.bind, X.astype(np.float32))
+        backward(twice_p.bind, X)
     assert len(calls) == COUNT
+
+
+def test_other_settings_have_other_equations():
+    twice_p, calls = counted()
+    x = X.astype(np.float32)
+    backward(twice_p.bind, x)
+    assert len(calls) == 3
+    for settings in (config.enable_x64(False), config.default_dtype_bits(32)):
+        calls.clear()
+        with settings:
+            backward(twice_p.bind, x)
+        assert len(calls) == 3
 
 
 def test_other_types_and_parameters_have_other_equations():

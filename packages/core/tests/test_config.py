@@ -121,7 +121,7 @@ def test_a_block_inside_an_updated_process_starts_from_the_update(process_settin
 def test_an_unknown_setting_is_refused_with_the_known_ones():
     message = (
         r"there is no setting named 'precision'\. The settings are: "
-        r"enable_x64, default_dtype_bits, enable_checks, debug_nans, debug_infs, traceback_filtering"
+        r"enable_x64, default_dtype_bits, enable_checks, debug_nans, debug_infs, disable_jit"
     )
     with pytest.raises(AttributeError, match=message):
         config.update("precision", True)
@@ -302,10 +302,10 @@ def test_an_update_reaches_a_task_that_has_no_settings_of_its_own(process_settin
 def test_reports_hold_for_their_block_and_are_no_part_of_the_settings():
     before = config.current()
     with config.log_compiles(), config.enable_x64(False), config.captured_constants_bytes(None):
-        assert config.reports() == (True, None)
+        assert config.reports() == (True, "remove_frames", None)
     with config.log_compiles():
         assert config.current() is before
-    assert config.reports() == Reports() == (False, 2_000_000_000)
+    assert config.reports() == Reports() == (False, "remove_frames", 2_000_000_000)
 
 
 def test_an_update_of_a_report_reaches_threads_but_no_block():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core.extend import entered
+from calque_core.config import disable_jit
 
 AXES = [None, 0, 1, -1]
 
@@ -25,7 +25,7 @@ def test_unpacked_bits_are_numpys(axis, count, agree, numbers):
 
 
 def test_wrong_arguments_are_refused():
-    with entered():
+    with disable_jit():
         with pytest.raises(TypeError, match=r"packbits of float64\[2\].*Give integers or bools"):
             cnp.packbits(np.ones(2))
         with pytest.raises(TypeError, match=r"unpackbits of int64\[2\].*Give uint8"):

@@ -8,7 +8,7 @@ import pytest
 
 import calque_numpy as cnp
 from calque_core import ShapeError, config, eval_jaxpr, make_jaxpr, typeof
-from calque_core.extend import entered
+from calque_core.config import disable_jit
 
 NESTED = {
     "a float": 1.5,
@@ -135,7 +135,7 @@ def test_an_array_is_made_on_a_known_device():
     ]
     for make in makers:
         default = make(None)
-        with entered():
+        with disable_jit():
             np.testing.assert_array_equal(make("cpu"), default, strict=True)
         np.testing.assert_array_equal(make("cpu"), default, strict=True)
         with pytest.raises(ValueError, match=r"got device='gpu', which is not a device\. Use one of: 'cpu'"):

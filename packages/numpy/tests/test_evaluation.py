@@ -46,12 +46,19 @@ def test_other_values_are_not_numpys(total, x):
     assert total(1.0, key=x) == "calque"
 
 
-def test_a_task_in_a_context_of_its_own_runs_our_function(total):
-    with entered():
-        assert total(1.0) == "calque"
-    with config.enable_x64(False):
-        assert total(1.0) == "calque"
+def test_under_other_settings_our_function_runs(total):
+    for settings in (config.disable_jit(), config.enable_x64(False)):
+        with settings:
+            assert total(1.0) == "calque"
     assert total(1.0) == "numpy"
+
+
+def test_a_trace_in_another_task_changes_nothing(total):
+    with entered():
+        assert total(1.0) == "numpy"
+
+
+def test_under_a_trace_our_function_runs():
     assert make_jaxpr(lambda x: cnp.add(2.0, 3.0))(1.0).eqns[0].primitive.name == "add"
 
 
@@ -78,7 +85,7 @@ def test_a_list_is_an_array_with_and_without_a_trace():
     assert cnp.sum([1, 2]) == 3
     jaxpr = make_jaxpr(lambda x: cnp.sum([x, 2.0]))(1.0)
     assert str(jaxpr.out_avals[0]) == "float64[]"
-    with entered():
+    with config.disable_jit():
         np.testing.assert_array_equal(cnp.maximum([1, 5], [4, 2]), [4, 5])
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core.extend import entered
+from calque_core.config import disable_jit
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
@@ -25,14 +25,14 @@ def test_pieces_are_numpys(dtype, agree, numbers):
 
 
 def test_functions_of_indices_are_numpys():
-    with entered():
+    with disable_jit():
         got = cnp.fromfunction(lambda i, j: i * 2 + j, (2, 3), dtype=int)
     np.testing.assert_array_equal(got, np.fromfunction(lambda i, j: i * 2 + j, (2, 3), dtype=int))
 
 
 def test_wrong_arguments_are_refused():
     x = np.ones((2, 3))
-    with entered():
+    with disable_jit():
         with pytest.raises(ValueError, match=r"piecewise.*there are 1 conditions and 3 functions. Give 1"):
             cnp.piecewise(x, [x > 0], [1, 2, 3])
         with pytest.raises(ValueError, match=r"apply_over_axes.*the function makes float64\[\] of float64\[2,3\]"):

@@ -7,7 +7,7 @@ import pytest
 
 import calque_numpy as cnp
 from calque_core import NumpyRuleError, ShapeError, make_jaxpr
-from calque_core.extend import entered
+from calque_core.config import disable_jit
 
 X = np.arange(12.0).reshape(3, 4)
 
@@ -18,7 +18,7 @@ def test_triangles_and_diagonals_are_numpys(k):
         return *cnp.tril_indices_from(x, k), *cnp.triu_indices_from(x, k), *cnp.diag_indices_from(x[:, :3])
 
     want = (*np.tril_indices_from(X, k), *np.triu_indices_from(X, k), *np.diag_indices_from(X[:, :3]))
-    with entered():
+    with disable_jit():
         np.testing.assert_array_equal(np.concatenate(parts(X)), np.concatenate(want))
     jaxpr = make_jaxpr(lambda x: np.sum(x[cnp.tril_indices_from(x)]))(X)
     assert str(jaxpr.out_avals[0]) == "float64[]"
@@ -43,7 +43,7 @@ def test_flat_positions_are_numpys(order, agree):
 
 
 def test_wrong_arguments_are_refused():
-    with entered():
+    with disable_jit():
         with pytest.raises(TypeError, match=r"fill_diagonal.*an array is not changed in place. Use the result"):
             cnp.fill_diagonal(X, 1, inplace=True)
         with pytest.raises(ValueError, match=r"tril_indices_from of float64\[4\].*Give a matrix"):
@@ -76,7 +76,7 @@ def test_indices_of_a_part_of_a_matrix_are_numpys(agree):
 
 
 def test_indices_of_a_part_may_be_any_sequence():
-    with entered():
+    with disable_jit():
         for want, got in zip(np.ix_(range(2), deque([1, 3])), cnp.ix_(range(2), deque([1, 3])), strict=True):
             np.testing.assert_array_equal(got, want)
     jaxpr = make_jaxpr(lambda i: np.ix_(i, range(3)))(np.arange(2))

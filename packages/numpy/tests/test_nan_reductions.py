@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core.extend import entered
+from calque_core.config import disable_jit
 
 nan, inf = np.nan, np.inf
 FLOATS = np.array([[1.5, nan, -2.0, 0.0], [nan, nan, nan, nan], [inf, nan, 3.0, -inf], [-inf, nan, -inf, nan]])
@@ -63,13 +63,13 @@ def test_extremes_of_complex_numbers_are_numpys(name, agree):
 
 
 def test_the_position_of_an_infinite_complex_number_is_not_that_of_nan():  # NumPy's is: it replaces NaN by -inf + 0j
-    with entered():
+    with disable_jit():
         assert cnp.nanargmax(np.array([nan, complex(-inf, -5), nan])) == 1
         assert cnp.nanargmin(np.array([nan, complex(inf, 5), nan])) == 1
 
 
 def test_positions_where_all_are_nan_are_zero_and_no_error():
-    with entered(), warnings.catch_warnings():
+    with disable_jit(), warnings.catch_warnings():
         warnings.simplefilter("error")
         assert cnp.nanargmax(np.array([nan, nan])) == 0
         assert np.isnan(cnp.nanmax(np.array([nan, nan])))
@@ -77,7 +77,7 @@ def test_positions_where_all_are_nan_are_zero_and_no_error():
 
 def test_two_names_of_the_divisor_are_refused():
     with (
-        entered(),
+        disable_jit(),
         pytest.raises(ValueError, match=r"nanvar.*ddof and correction are two names of one number. Give one"),
     ):
         cnp.nanvar(np.ones(3), ddof=1, correction=1)

@@ -5,7 +5,7 @@ import pytest
 
 import calque_numpy as cnp
 from calque_core import config, make_jaxpr
-from calque_core.extend import entered
+from calque_core.config import disable_jit
 
 pytestmark = pytest.mark.sampled(keep=0.3)
 
@@ -78,7 +78,7 @@ def test_sums_are_computed_in_32_bits_where_64_are_off():
 
 def test_wrong_arguments_are_refused():
     x = np.ones((2, 3))
-    with entered():
+    with disable_jit():
         with pytest.raises(
             ValueError, match=r"cumulative_sum of float64\[2,3\].*there are 2 axes. Choose one by axis="
         ):

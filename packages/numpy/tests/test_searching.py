@@ -5,7 +5,7 @@ import pytest
 
 import calque_numpy as cnp
 from calque_core import NumpyRuleError, eval_jaxpr, make_jaxpr
-from calque_core.extend import entered
+from calque_core.config import disable_jit
 
 SORTED = np.array([-2.0, -1.0, -1.0, 0.5, 3.0, np.inf, np.nan])
 VALUES = np.array([[-3.0, -2.0, -1.0, 0.0], [0.5, 4.0, np.nan, -np.inf]])
@@ -53,7 +53,7 @@ def test_counts_are_numpys(dtype):
     x, weights = np.array([3, 1, 1, 0, 5, 3], dtype), np.arange(6.0)
     for options in ({}, {"weights": weights}, {"minlength": 9}, {"weights": weights * 1j.real, "minlength": 2}):
         want = np.bincount(x, **options)
-        with entered():
+        with disable_jit():
             got = cnp.bincount(x, **options)
         assert got.dtype == want.dtype
         np.testing.assert_array_equal(got, want)
@@ -81,7 +81,7 @@ def test_histograms_are_numpys(dtype, agree, numbers):
 
 def test_wrong_arguments_are_refused():
     x = np.ones(3)
-    with entered():
+    with disable_jit():
         with pytest.raises(ValueError, match=r"searchsorted.*the side is 'middle'. Use 'left' or 'right'"):
             cnp.searchsorted(x, x, "middle")
         with pytest.raises(TypeError, match=r"searchsorted.*the sorted array is float64\[1,3\]. Give a vector"):

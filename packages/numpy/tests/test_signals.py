@@ -5,7 +5,7 @@ import pytest
 
 import calque_numpy as cnp
 from calque_core import TracerIntegerConversionError, make_jaxpr
-from calque_core.extend import entered
+from calque_core.config import disable_jit
 
 WINDOWS = ["bartlett", "blackman", "hamming", "hanning"]
 
@@ -33,21 +33,21 @@ def test_covariances_are_numpys(dtype, agree):
 @pytest.mark.parametrize("name", WINDOWS)
 @pytest.mark.parametrize("points", [0, 1, 2, 5, 8])
 def test_windows_are_numpys(name, points):
-    with entered():
+    with disable_jit():
         np.testing.assert_array_equal(getattr(cnp, name)(points), getattr(np, name)(points))
 
 
 @pytest.mark.parametrize("points", [0, 1, 2, 5, 8])
 def test_windows_of_kaiser_are_numpys(points):
     for beta in (0.0, 2.5, 14.0):
-        with entered():
+        with disable_jit():
             got = cnp.kaiser(points, beta)
         np.testing.assert_allclose(got, np.kaiser(points, beta), rtol=1e-13)
 
 
 def test_wrong_arguments_are_refused():
     x = np.ones(3)
-    with entered():
+    with disable_jit():
         with pytest.raises(TypeError, match=r"convolve of float64\[1,3\] and float64\[3\].*Give vectors"):
             cnp.convolve(x[None], x)
         with pytest.raises(ValueError, match=r"correlate of float64\[3\] and float64\[0\].*a vector is empty"):

@@ -16,7 +16,7 @@ from agreement import types_of
 
 import calque_numpy
 from calque_core import check_jaxpr, eval_jaxpr, make_jaxpr
-from calque_core.extend import entered
+from calque_core.config import disable_jit
 from calque_pytree import tree_flatten, tree_leaves, tree_map
 from calque_xla_backend import device_put, jit
 
@@ -24,8 +24,8 @@ Program = Callable[..., Any]
 
 
 def evaluated(program: Program, *args: Any) -> Any:
-    """Compute by calque's own functions: in a context of its own, NumPy's functions do not stand in for them."""
-    with entered():
+    """Compute by calque's own functions: under other settings than the default, NumPy's do not stand in."""
+    with disable_jit():
         return program(calque_numpy, *args)
 
 

@@ -44,8 +44,11 @@ from calque_core.extend import (
     JaxprTrace,
     JitTracer,
     Plans,
+    Settings,
     StraightLine,
+    entered,
     function_program,
+    here,
     holds_equations_alone,
     is_straight,
     makes_its_results,
@@ -96,7 +99,7 @@ def _linearized(program: Jaxpr, mask: Sequence[bool], multiple_results: bool) ->
     makes_residuals = any(kind == "out" and i >= len(outs) for kind, i in sources)
     kept = {i for kind, i in sources if kind == "in"}
     captured = [i for i in arrays if makes_residuals or i in kept]
-    pull_for = cache(partial(_pull, linear, len(sources)))
+    pull_for = cache(partial(_pull, here().settings, linear, len(sources)))
     pull = pull_for((True,)) if is_single else None
     if pull is not None and pull.code is None:
         return None
@@ -111,12 +114,12 @@ def _linearized(program: Jaxpr, mask: Sequence[bool], multiple_results: bool) ->
     )
 
 
-def _pull(linear: Jaxpr, num_residuals: int, has_ct: tuple[bool, ...]) -> Pull:
+def _pull(settings: Settings, linear: Jaxpr, num_residuals: int, has_ct: tuple[bool, ...]) -> Pull:
     """Return the way back through a linear program of residuals and tangents, for results that have a cotangent."""
     is_tangent = [False] * num_residuals + [True] * (len(linear.invars) - num_residuals)
     ct_mask = iter(has_ct)
     mask = [type(v) is not Literal and next(ct_mask) for v in linear.outvars]
-    with eval_context():
+    with entered(evaluation, settings=settings):
         transposed, nonzero = transpose_jaxpr(linear, is_tangent, mask)
     transposed = _simplified(transposed)
     for_tracers, is_whole = jaxpr_as_fun(transposed), all(nonzero)

@@ -17,7 +17,7 @@ import numpy as np
 from calque_autodiff.signs import added, computed
 from calque_autodiff.traces.steps import LinearizedOperation, Pull
 from calque_core import Trace, Var, evaluation
-from calque_core.extend import DEFAULT_SETTINGS, all_take_plans, here, marked, plain_types
+from calque_core.extend import all_take_plans, here, marked, plain_types
 from calque_core.lax import add_any_p
 
 Value = Any
@@ -30,10 +30,12 @@ def pull_steps(eqns: list[Any], bars: dict[Any, Value], context: Any) -> None:  
     chain of operations on 100,000 numbers then needs one array, which stays in the cache.
     """
     private: set[Any] = set()
-    runs_code = context.trace is evaluation and context.settings is DEFAULT_SETTINGS
-    while runs_code and eqns:
+    settings = context.settings
+    while eqns and context.trace is evaluation:
         operation, invars, result, residuals, position = eqns[-1]
         if type(operation) is not LinearizedOperation or operation.pull is None:
+            return
+        if operation.settings is not settings and operation.settings != settings:
             return
         ct = bars.get(result)
         if ct is not None:
@@ -75,19 +77,25 @@ def pull_step(
     """Replace, in `bars`, the cotangents of the results of a step by cotangents of its operands."""
     if operation.pull is not None:
         if results in bars:
-            _add_pulled(operation.pull, [computed(bars.pop(results))], invars, residuals, bars)
+            _add_pulled(operation, operation.pull, [computed(bars.pop(results))], invars, residuals, bars)
         return
     cts = [computed(bars.pop(v, None)) for v in results]
     has_ct = tuple([ct is not None for ct in cts])
     if any(has_ct):
-        _add_pulled(operation.pull_for(has_ct), marked(cts, has_ct), invars, residuals, bars)
+        _add_pulled(operation, operation.pull_for(has_ct), marked(cts, has_ct), invars, residuals, bars)
 
 
 def _add_pulled(
-    pull: Pull, cts: Sequence[Value], invars: Sequence[Var], residuals: Sequence[Value], bars: dict[Any, Value]
+    operation: LinearizedOperation,
+    pull: Pull,
+    cts: Sequence[Value],
+    invars: Sequence[Var],
+    residuals: Sequence[Value],
+    bars: dict[Any, Value],
 ) -> None:
     """Add the cotangents of the operands of a step to `bars`."""
-    for x, ct in zip(invars if pull.is_whole else marked(invars, pull.nonzero), _pulled(pull, cts, residuals)):
+    pulled = _pulled(operation, pull, cts, residuals)
+    for x, ct in zip(invars if pull.is_whole else marked(invars, pull.nonzero), pulled):
         bars[x] = added(bars[x], ct) if x in bars else ct
 
 
@@ -98,10 +106,13 @@ def _is_evaluated(trace: Trace, cts: Sequence[Value], residuals: Sequence[Value]
     return trace is evaluation or (plain_types.keys() >= set(map(type, residuals)) and all_take_plans(trace))
 
 
-def _pulled(pull: Pull, cts: Sequence[Value], residuals: Sequence[Value]) -> Sequence[Value]:
+def _pulled(
+    operation: LinearizedOperation, pull: Pull, cts: Sequence[Value], residuals: Sequence[Value]
+) -> Sequence[Value]:
     """Return the cotangents of the operands of a step, by its straight-line code if that can run."""
-    trace: Any = here().trace
-    if pull.code is not None and here().settings is DEFAULT_SETTINGS and _is_evaluated(trace, cts, residuals):
+    context = here()
+    trace = context.trace
+    if pull.code is not None and context.settings == operation.settings and _is_evaluated(trace, cts, residuals):
         with suppress(Exception):  # the program raises it again, and names the primitive
             return pull.code.function(*cts, *residuals)
     return trace.process_function(pull.for_tracers, [*residuals, *cts], {})  # type: ignore[no-any-return]

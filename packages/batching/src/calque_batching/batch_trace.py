@@ -33,11 +33,11 @@ from calque_core import (
     typeof,
 )
 from calque_core.extend import (
-    DEFAULT_SETTINGS,
     JaxprFunction,
     add_option,
     add_options,
     all_take_plans,
+    are_canonical,
     captured_tracers,
     check_lift,
     exact_params,
@@ -82,7 +82,7 @@ class BatchTrace(Trace):
         self.has_plans = not self.is_in_mesh and all_take_plans(parent)
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
-        if self.has_plans and primitive.is_leaf and here().settings is DEFAULT_SETTINGS:
+        if self.has_plans and primitive.is_leaf and are_canonical(args):
             key = self._key_of(primitive, args)
             if params:
                 key.append(exact_params(params))
@@ -130,7 +130,8 @@ class BatchTrace(Trace):
 
     def _process_program(self, function: JaxprFunction, args: Sequence[Value]) -> list[Value]:
         """Run the plan of a program that is known from an earlier call, or interpret the program."""
-        plan = program_plans.find(self._key_of(function, args), self, function.jaxpr, args)
+        key = self._key_of(function, args) if are_canonical(args) else None
+        plan = None if key is None else program_plans.find(key, self, function.jaxpr, args)
         if plan is not None:
             try:
                 return plan(self, *args)

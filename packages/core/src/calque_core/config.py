@@ -4,8 +4,8 @@
 that it starts meanwhile; `config.update("enable_x64", False)` changes the resting state of every thread.  Settings are
 part of every cache key, so a change never gives a stale result.  Code reads a setting where it uses it, not at import.
 
-`log_compiles` and `captured_constants_bytes` are reports: messages depend on them and results do not, so they are in no
-key, and to turn one on compiles nothing anew.
+`log_compiles`, `captured_constants_bytes` and `traceback_filtering` are reports: messages depend on them and results do
+not, so they are in no key, and to change one compiles nothing anew.
 """
 
 from __future__ import annotations
@@ -148,19 +148,19 @@ def debug_infs(value: bool = True) -> scope:
     return scope("debug_infs", value)
 
 
-def traceback_filtering(value: str) -> scope:
+def traceback_filtering(value: str) -> report:
     """Hide calque's own frames from tracebacks ("remove_frames", the default), or show all ("off"), for a `with` block.
 
     An error keeps its whole traceback: `calque_core.full_traceback(error)` returns it.  Frames of other libraries are
     hidden too, once `register_internal_folder` has their folders.
     Raises: ValueError if `value` is neither.
 
-    >>> from calque_core.config import current, traceback_filtering
+    >>> from calque_core.config import reports, traceback_filtering
     >>> with traceback_filtering("off"):
-    ...     current().traceback_filtering
+    ...     reports().traceback_filtering
     'off'
     """
-    return scope("traceback_filtering", value)
+    return report("traceback_filtering", value)
 
 
 def disable_jit(value: bool = True) -> scope:

@@ -33,7 +33,6 @@ class Settings(Record):
     enable_checks: bool = False
     debug_nans: bool = False
     debug_infs: bool = False
-    traceback_filtering: str = "remove_frames"
     disable_jit: bool = False
     numpy_dtype_promotion: str = "standard"
     numpy_rank_promotion: str = "allow"
@@ -50,6 +49,7 @@ class Reports(Record):
     """What calque tells one task beside its results.  No result depends on it, so it is in no key."""
 
     log_compiles: bool = False
+    traceback_filtering: str = "remove_frames"
     captured_constants_bytes: int | None = 2_000_000_000
 
 
@@ -135,6 +135,17 @@ def context_chain(context: Context | None, last: Context | None = None) -> list[
         contexts.append(context)
         context = None if context is last else context.outer
     return contexts
+
+
+def merely_evaluates() -> bool:
+    """Tell whether the calling task evaluates, without a trace or named axes; its settings may be any.
+
+    >>> from calque_core.extend import merely_evaluates
+    >>> merely_evaluates()
+    True
+    """
+    context = here()
+    return context.trace is RESTING.trace and not context.axis_env and not context.varying_axes
 
 
 def open_scopes(context: Context) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ Read next: `config.py`, the public functions; `context.py`, where settings are k
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from calque_core.backends import check_default_device
@@ -12,10 +13,15 @@ from calque_core.context import DEFAULT_SETTINGS, Reports, Settings, mesh_classe
 from calque_core.errors import similar_name
 
 _WORDS = {
-    "traceback_filtering": ("remove_frames", "off"),
     "numpy_dtype_promotion": ("standard", "strict"),
     "numpy_rank_promotion": ("allow", "warn", "raise"),
 }
+
+
+def _check_word(name: str, value: Any, words: Sequence[str]) -> None:
+    if value not in words:
+        *others, last = map(repr, words)
+        raise ValueError(f"{name} was set to {value!r}. Use {', '.join(others)} or {last}.")
 
 
 def _check_mesh(value: Any) -> None:
@@ -42,9 +48,7 @@ def with_setting(settings: Settings, name: str, value: Any) -> Settings:
         if value == 64 and not settings.enable_x64:
             raise ValueError("default_dtype_bits was set to 64 while enable_x64 is off. Turn enable_x64 on first.")
     elif name in _WORDS:
-        if value not in _WORDS[name]:
-            *words, last = map(repr, _WORDS[name])
-            raise ValueError(f"{name} was set to {value!r}. Use {', '.join(words)} or {last}.")
+        _check_word(name, value, _WORDS[name])
     elif name in _CHECKS:
         _CHECKS[name](value)
     elif not isinstance(value, bool):
@@ -59,6 +63,8 @@ def with_report(reports: Reports, name: str, value: Any) -> Reports:
     """Return report settings with one of them changed.  Raises: ValueError if the value does not fit it."""
     if name == "log_compiles" and not isinstance(value, bool):
         raise ValueError(f"log_compiles was set to {value!r}. Use True or False.")
+    if name == "traceback_filtering":
+        _check_word(name, value, ("remove_frames", "off"))
     is_size = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     if name == "captured_constants_bytes" and not (value is None or is_size):
         raise ValueError(f"captured_constants_bytes was set to {value!r}. Use a number of bytes, or None.")

@@ -1,9 +1,9 @@
 """Functions on NumPy's own arrays, computed by NumPy's own functions at their speed.
 
-One idea: where no task traces and every argument is an array or a scalar of NumPy's, a function of this package and
-NumPy's function of that name agree, so NumPy's function runs.  Every other call, and a call that NumPy refuses, runs
-the function of this package, which has traces, device arrays, bfloat16 and errors of its own.  A backend evaluates the
-functions in `_BY_TYPES` as a whole on its arrays, since types alone decide what they bind.
+One idea: outside of traces and under the default settings, a function of this package and NumPy's function of that name
+agree on arrays and scalars of NumPy's, so NumPy's function runs.  Every other call, and a call that NumPy refuses, runs
+the function of this package, which has traces, settings, device arrays, bfloat16 and errors of its own.  A backend
+evaluates the functions in `_BY_TYPES` as a whole on its arrays, since types alone decide what they bind.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from calque_core import ArrayMethods, NumpyRuleError
 from calque_core.extend import (
+    DEFAULT_SETTINGS,
     active,
     function_evaluators,
     has_tracer,
@@ -24,6 +25,7 @@ from calque_core.extend import (
     import_at_rest,
     late_function,
     mark_wrapper,
+    merely_evaluates,
     types_decide,
 )
 from calque_core.extend.numpy_functions import with_arrays, with_items
@@ -68,7 +70,7 @@ def evaluated_by_numpy(package: str, name: str, value: Value) -> Value:
 
 
 def numpy_first(name: str, numpy_function: Function, function: Function, module: str) -> Function:  # noqa: C901  (hot)
-    """Return `function` as `name` of `module`; on NumPy's own arrays, while no task traces, `numpy_function` runs.
+    """Return `function` as `name` of `module`; on NumPy's own arrays, outside of traces, `numpy_function` runs.
 
     It costs 0.2 to 0.4 us beside NumPy's function, where our functions cost 1 to 40.
     """
@@ -79,7 +81,7 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
     @mark_wrapper
     @wraps(function)
     def first(*args: Any, **kwargs: Any) -> Value:
-        if active:
+        if active and not merely_evaluates():
             return _by_rules(function, numpy_function, args, kwargs)
         if is_by_types and function_evaluators and not kwargs:
             for x in args:
@@ -89,7 +91,8 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
                         return evaluate(function, args)
                     except TypeError as error:
                         return _after_evaluator(error, function, numpy_function, args)
-        if _are_numpys(args) and (not kwargs or _are_numpys(kwargs.values())):
+        is_resting = not active or here().settings is DEFAULT_SETTINGS
+        if is_resting and _are_numpys(args) and (not kwargs or _are_numpys(kwargs.values())):
             try:
                 out = numpy_function(*args, **kwargs)
             except Exception:  # noqa: BLE001, S110  (the function below has the error's words, or an answer)

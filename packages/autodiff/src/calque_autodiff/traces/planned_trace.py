@@ -24,7 +24,6 @@ from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.traces.steps import FLOATS, LinearizedOperation, operands_among
 from calque_core import Primitive, Trace, Tracer, evaluation, typeof
 from calque_core.extend import (
-    DEFAULT_SETTINGS,
     SCALAR_TYPES,
     ArrayOperations,
     FunctionOfItems,
@@ -32,6 +31,8 @@ from calque_core.extend import (
     add_option,
     add_options,
     all_take_plans,
+    are_canonical,
+    canonical_value,
     current_position,
     decided_by_types,
     exact_params,
@@ -88,7 +89,7 @@ class PlannedTrace(JVPTrace):
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Run a known primitive by its code, or by its rule."""
-        if primitive.is_leaf and here().settings is DEFAULT_SETTINGS:
+        if primitive.is_leaf:
             key: list[Any] = [primitive]
             operands = self.operands(key, args, _OPERANDS, _no_option)
             if operands is not None:
@@ -161,12 +162,13 @@ class PlannedTrace(JVPTrace):
                 primals.append(primal)
                 tangents.append(x._tangent)
             elif kind in kinds:
-                key.append(kind)
+                if kind is np.ndarray and not is_array_like(x):  # of texts, say: an error of the function names it
+                    return None
+                value = x if kind is float or are_canonical((x,)) else canonical_value(x)
+                key.append(type(value))
                 if kind is np.ndarray:
-                    if not is_array_like(x):  # of texts, say: an error of the function names it
-                        return None
-                    key.append(typeof(x))
-                primals.append(x if kind is not np.ndarray or x.ndim else x[()])  # not to be written to later
+                    key.append(typeof(value))
+                primals.append(value if kind is not np.ndarray or x.ndim else value[()])  # not to be written to later
             elif self.parent is not evaluation and isinstance(x, Tracer):
                 key += np.ndarray, x.aval
                 primals.append(x)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core import Jaxpr, Trace, Tracer, Var
+from calque_core.extend import here
 
 Value = Any
 
@@ -90,7 +91,7 @@ class LinearizedOperation:
     Immutable by convention, and compared by identity.  A frozen dataclass would cost 1 ms at every import.
     """
 
-    __slots__ = ("captured", "dot_avals", "known", "linear", "out_avals", "pull", "pull_for", "push", "run")
+    __slots__ = ("captured", "dot_avals", "known", "linear", "out_avals", "pull", "pull_for", "push", "run", "settings")
 
     def __init__(
         self,
@@ -102,6 +103,7 @@ class LinearizedOperation:
         pull_for: Callable[[tuple[bool, ...]], Pull],
         push: Callable[[], Push],
     ) -> None:
+        self.settings = here().settings
         self.out_avals, self.dot_avals, self.linear = out_avals, dot_avals, linear
         self.known, self.run, self.captured = known, known.function, known.captured
         self.pull, self.pull_for, self.push = pull, pull_for, push

@@ -25,7 +25,7 @@ if _TYPE_CHECKING:
     from calque_core.calls.static_arguments import (
         StaticArguments, StaticKeys, Statics, explain_comparison, static_arguments, static_keys, with_static,
     )
-    from calque_core.context import DEFAULT_SETTINGS, Settings, active, entered, here, own_context
+    from calque_core.context import DEFAULT_SETTINGS, Settings, active, entered, here, merely_evaluates, own_context
     from calque_core.custom.batching_rule import flat_batch
     from calque_core.custom.custom_call import CustomCall, CustomFunction, Signature, returned_pair, run_rule
     from calque_core.epoch import advance_rule_epoch, forget_with_rules
@@ -119,7 +119,7 @@ if _TYPE_CHECKING:
     )
     from calque_core.staging.jit_tracer import JitTracer, new_eqn
     from calque_core.staging.passes import merge_equal_equations
-    from calque_core.staging.plans import Plans, all_take_plans, exact_params
+    from calque_core.staging.plans import Plans, all_take_plans, allow_plans, exact_params
     from calque_core.staging.recorder import recorder
     from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace
     from calque_core.start_requests import (
@@ -127,7 +127,8 @@ if _TYPE_CHECKING:
         requested_platforms,
     )
     from calque_core.traces.trace import (
-        function_evaluators, only_evaluates, plain_types, record_call, register_function_evaluator,
+        are_canonical, canonical_value, function_evaluators, only_evaluates, plain_types, record_call,
+        register_function_evaluator,
     )
     from calque_core.traces.tracer import check_lift
     from calque_core.types.array_methods import decided_by_types, types_decide
@@ -151,7 +152,7 @@ _LATE = {
     "calque_core.calls.static_arguments": (
         "StaticArguments, StaticKeys, Statics, explain_comparison, static_arguments, static_keys, with_static"
     ),
-    "calque_core.context": "DEFAULT_SETTINGS, Settings, active, entered, here, own_context",
+    "calque_core.context": "DEFAULT_SETTINGS, Settings, active, entered, here, merely_evaluates, own_context",
     "calque_core.custom.batching_rule": "flat_batch",
     "calque_core.custom.custom_call": "CustomCall, CustomFunction, Signature, returned_pair, run_rule",
     "calque_core.epoch": "advance_rule_epoch, forget_with_rules",
@@ -243,7 +244,7 @@ _LATE = {
     ),
     "calque_core.staging.jit_tracer": "JitTracer, new_eqn",
     "calque_core.staging.passes": "merge_equal_equations",
-    "calque_core.staging.plans": "Plans, all_take_plans, exact_params",
+    "calque_core.staging.plans": "Plans, all_take_plans, allow_plans, exact_params",
     "calque_core.staging.recorder": "recorder",
     "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, JaxprTrace",
     "calque_core.start_requests": (
@@ -251,7 +252,8 @@ _LATE = {
         "requested_platforms"
     ),
     "calque_core.traces.trace": (
-        "function_evaluators, only_evaluates, plain_types, record_call, register_function_evaluator"
+        "are_canonical, canonical_value, function_evaluators, only_evaluates, plain_types, record_call, "
+        "register_function_evaluator"
     ),
     "calque_core.traces.tracer": "check_lift",
     "calque_core.types.array_methods": "decided_by_types, types_decide",
@@ -272,11 +274,11 @@ __all__ = [
     "Position", "current_position", "resolve", "LineTables", "in_backward", "where", "at_place", "describe_function",
     "hide_frames", "mark_boundary", "mark_wrapper", "similar_name",
     # The current context: trace, settings, axis sizes
-    "Settings", "DEFAULT_SETTINGS", "here", "own_context", "active", "entered", "settings_key",
+    "Settings", "DEFAULT_SETTINGS", "here", "merely_evaluates", "own_context", "active", "entered", "settings_key",
     # Traces
     "JaxprTrace", "BorrowingTrace", "JitTracer", "new_eqn", "record_call", "check_lift", "only_evaluates",
-    "plain_types", "ArrayOperations", "by_types", "types_decide", "decided_by_types", "FunctionOfItems",
-    "function_evaluators", "register_function_evaluator",
+    "plain_types", "are_canonical", "canonical_value", "ArrayOperations", "by_types", "types_decide",
+    "decided_by_types", "FunctionOfItems", "function_evaluators", "register_function_evaluator",
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
     "scalar_dtype", "real_dtype", "dtype_name", "kind_of", "SHORT_DTYPES", "short_dtype", "wide_dtype", "bit_width",
@@ -296,9 +298,9 @@ __all__ = [
     "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text", "is_debugging",
     "check_program", "run_program", "as_declared", "forwarded_inputs",
     # Programs as functions that call NumPy, one per types of the operands
-    "Plans", "all_take_plans", "exact_params", "StraightLine", "is_straight", "JaxprFunction", "merge_equal_equations",
-    "FunctionProgram", "Option", "add_option", "add_options", "function_program", "holds_equations_alone",
-    "is_new_operand", "makes_its_results", "may_expand", "recorder", "staged_apart",
+    "Plans", "all_take_plans", "allow_plans", "exact_params", "StraightLine", "is_straight", "JaxprFunction",
+    "merge_equal_equations", "FunctionProgram", "Option", "add_option", "add_options", "function_program",
+    "holds_equations_alone", "is_new_operand", "makes_its_results", "may_expand", "recorder", "staged_apart",
     # Effects, and functions that programs call
     "has_ordered", "exact_effects", "register_effects_barrier", "HostCall", "HostFunction",
     "ForEach", "ArrayAttribute",

@@ -101,7 +101,7 @@ def hide_frames(error: Exception) -> None:
 
     The caller continues with a bare `raise`, which adds no frame.
     """
-    if here().settings.traceback_filtering == "off" or _is_nested():
+    if here().reports.traceback_filtering == "off" or _is_nested():
         return
     note = HiddenFrames(_NOTE)
     note.traceback = error.__traceback__

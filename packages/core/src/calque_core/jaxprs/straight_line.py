@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.jaxprs.buffers import addition_of, calls_of
-from calque_core.jaxprs.jaxpr import Atom, Jaxpr, Literal, Var
+from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 
 Value = Any
 
@@ -29,12 +29,23 @@ Value = Any
 def is_straight(program: Jaxpr) -> bool:
     """Tell whether the evaluation of each equation is one call of a function that binds nothing.
 
+    Such a function computes with Python scalars in 64 bits, so where they count as 32 bits, operands that are all weak
+    are left to evaluation.
+
     >>> from calque_core import make_jaxpr
     >>> from calque_core.extend import is_straight
     >>> is_straight(make_jaxpr(lambda x: 2.0 * x)(1.0))
     True
     """
-    return all(eqn.primitive.is_leaf for eqn in program.eqns)
+    return all(eqn.primitive.is_leaf and not _has_narrow_scalars(eqn) for eqn in program.eqns)
+
+
+def _has_narrow_scalars(eqn: JaxprEqn) -> bool:
+    is_narrow = [getattr(x.aval, "weak_type", False) and x.aval.dtype in _NARROW for x in eqn.invars]
+    return bool(is_narrow) and all(is_narrow)
+
+
+_NARROW = frozenset(map(np.dtype, (np.int32, np.float32, np.complex64)))
 
 
 class StraightLine:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from calque_core.context import active, here
+from calque_core.context import active, here, merely_evaluates
 from calque_core.frames.source import mark_wrapper
 from calque_core.jaxprs.jaxpr import Var
 from calque_core.jaxprs.straight_line import StraightLine, is_straight
@@ -22,7 +22,7 @@ from calque_core.staging.expansions import add_option, add_options, function_pro
 from calque_core.staging.jit_tracer import JitTracer
 from calque_core.staging.plans import Plans
 from calque_core.staging.stage import JaxprTrace
-from calque_core.traces.trace import evaluation
+from calque_core.traces.trace import are_canonical, evaluation
 from calque_core.types.avals import is_array_like, typeof
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -49,7 +49,7 @@ def by_types(function: F) -> F:
     @mark_wrapper
     @wraps(function)
     def known(*args: Any, **options: Any) -> Any:
-        if active:
+        if active and not merely_evaluates():
             return here().trace.process_function(function, args, options)
         return _evaluated(function, args, options)
 
@@ -67,7 +67,7 @@ def _evaluated(function: Callable[..., Value], args: Sequence[Value], options: M
             arrays.append(x)
         elif not add_option(key, x):
             return function(*args, **options)
-    if not arrays or (options and not add_options(key, options)):
+    if not arrays or (options and not add_options(key, options)) or not are_canonical(arrays):
         return function(*args, **options)
     code = _codes.find(key, function, args, options)
     if code is not None:

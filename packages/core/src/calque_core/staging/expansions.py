@@ -4,8 +4,8 @@ One idea: a function such as `numpy.mean` records the same equations whenever it
 options are equal.  So it is staged once by itself; later calls append copies of these equations, without the function.
 A transformer is traced in less than half of the time.
 
-A function is left to itself if it captures an array, holds programs, or returns anything but new arrays; under other
-settings than the default; and where axes have names.
+A function is left to itself if it captures an array, holds programs, or returns anything but new arrays; and where axes
+have names.
 
 Read next: `recorder.py`, which writes the code of copies; `plans.py`, which keeps it; `stage.py`, which asks for it.
 """
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_core.context import DEFAULT_SETTINGS, here
+from calque_core.context import here
 from calque_core.frames.source import current_position, mark_wrapper
 from calque_core.jaxprs.jaxpr import Jaxpr, Var, has_jaxpr
 from calque_core.staging.jit_tracer import JitTracer
@@ -116,13 +116,12 @@ def is_new_operand(key: list[Any], tracers: list[Any], x: Tracer) -> bool:
 
 
 def may_expand(args: Sequence[Value] = ()) -> bool:
-    """Tell whether expansions are made in this context, with default settings and no named axes, and of `args`.
+    """Tell whether expansions are made in this context, without named axes, and of `args`.
 
     There is none for many operands, such as those of `numpy.stack`: each is compared with all operands before it.
     """
     context = here()
-    is_usual = context.settings is DEFAULT_SETTINGS and not context.axis_env and not context.varying_axes
-    return is_usual and len(args) <= _MOST_OPERANDS
+    return not context.axis_env and not context.varying_axes and len(args) <= _MOST_OPERANDS
 
 
 def add_options(key: list[Any], options: Options) -> bool:

@@ -12,10 +12,12 @@ import marshal
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from calque_core.context import DEFAULT_SETTINGS, Settings, here
 from calque_core.epoch import forget_with_rules, rule_epoch
 from calque_core.traces.trace import Trace, evaluation
 
@@ -39,6 +41,20 @@ def all_take_plans(trace: Trace | None) -> bool:
             return False
         trace = trace.parent
     return True
+
+
+@lru_cache(maxsize=64)
+def allow_plans(settings: Settings) -> bool:
+    """Tell whether operations may run as plans under settings: none asks to see each operation or its results.
+
+    >>> from calque_core.config import current, enable_checks
+    >>> from calque_core.extend import allow_plans
+    >>> with enable_checks():
+    ...     allow_plans(current())
+    False
+    """
+    is_checked = settings.enable_checks or settings.debug_nans or settings.debug_infs or settings.checking_leaks
+    return not is_checked and settings.numpy_rank_promotion != "warn"
 
 
 def exact_params(params: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -75,9 +91,10 @@ def _told_apart(x: Any) -> Any:
 class Plans(Generic[T]):
     """The plans of the operations that were met so far: `make(*facts)` gives the plan of an operation, or None.
 
-    A key is a list of the primitive, of its operands' types, and of its `exact_params`.  A plan is made at the third
-    meeting of a key; where the shapes of one primitive differ from call to call, most keys are met only a few times, so
-    that later plans of it wait for more meetings.  A rule that replaces another one drops all plans.
+    A key is a list of the primitive, of its operands' types, and of its `exact_params`; settings other than the default
+    join it.  A plan is made at the third meeting of a key; where the shapes of one primitive differ from call to call,
+    most keys are met only a few times, so that later plans of it wait for more meetings.  Settings that ask to see each
+    operation have no plans.  A rule that replaces another one drops all plans.
 
     >>> from calque_core.extend import Plans
     >>> plans = Plans(lambda text: text.upper())
@@ -95,6 +112,11 @@ class Plans(Generic[T]):
 
     def find(self, key: list[Any], *facts: Any) -> T | None:
         """Return the plan of a key, made at its third meeting or later; None if the rules have to run."""
+        settings = here().settings
+        if settings is not DEFAULT_SETTINGS:
+            if not allow_plans(settings):
+                return None
+            key.append(settings)
         try:
             entry = self.known.get(tuple(key), 0)  # a plan, None, or the number of meetings
         except TypeError:  # parameters that cannot be hashed

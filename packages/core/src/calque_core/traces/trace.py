@@ -373,6 +373,21 @@ def canonical_value(x: Value) -> Value:
     return x if dtype == x.dtype else x.astype(dtype)
 
 
+def are_canonical(args: Sequence[Value]) -> bool:
+    """Tell whether NumPy's values among `args` have the dtypes that the current settings give them.
+
+    >>> import numpy as np
+    >>> from calque_core.config import enable_x64
+    >>> from calque_core.extend import are_canonical
+    >>> with enable_x64(False):
+    ...     are_canonical([np.float32(1.0), 1.0]), are_canonical([np.float64(1.0)])
+    (True, False)
+    """
+    if here().settings.enable_x64:
+        return True
+    return all(canonicalize_dtype(x.dtype) == x.dtype for x in args if isinstance(x, (np.ndarray, np.generic)))
+
+
 def record_call(trace: Trace, fun: Any) -> Trace:
     """Store in `trace` its function and the position of the call, for messages; return it."""
     trace.fun, trace.position = fun, current_position(2)

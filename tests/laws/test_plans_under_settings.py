@@ -1,0 +1,209 @@
+"""What plans compute under settings is what the rules compute, in the same types.
+
+Most settings change the types of operations: arrays count as arrays of 32 bits, or Python's scalars do, or a promotion
+is refused.  The rules ask for them, and a plan has to follow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from composites import COMPOSITES
+from operations import OPERATIONS
+
+import calque
+import calque.numpy as cnp
+from calque_core import config, lax, typeof
+from calque_core.staging import plans
+from calque_pytree import tree_leaves
+
+SETTINGS = {
+    "32 bits": lambda: config.enable_x64(False),
+    "scalars of 32 bits": lambda: config.default_dtype_bits(32),
+    "strict types": lambda: config.numpy_dtype_promotion("strict"),
+    "equal ranks": lambda: config.numpy_rank_promotion("raise"),
+}
+PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
+CALLS = 6  # plans are made at the third meeting of an operation
+
+
+def ways(program):
+    """Return calls of a program, of its two derivatives and of its batch."""
+    example = program.example(program.widest)
+    moving = example.floating
+
+    def of_moving(*values):
+        leaves = list(example.leaves)
+        for place, value in zip(moving, values, strict=True):
+            leaves[place] = value
+        return [y for y in example(*leaves) if typeof(y).dtype.kind in "fc"]
+
+    def backwards():
+        outs, pull = calque.vjp(of_moving, *values)
+        return outs, pull([np.ones(y.shape, y.dtype)[()] for y in map(typeof, outs)])
+
+    values = [example.leaves[i] for i in moving]
+    runs = {"value": lambda: example(*example.leaves)}
+    if moving:
+        runs["jvp"] = lambda: calque.jvp(of_moving, tuple(values), tuple(values))
+        runs["vjp"] = backwards
+        runs["vmap"] = lambda: calque.vmap(of_moving)(*[np.stack([x, x]) for x in values])
+    return runs
+
+
+def outcome(run):
+    """Return the leaves of a result, or the error."""
+    try:
+        return tree_leaves(run())
+    except Exception as error:  # noqa: BLE001  (whatever is refused is to be refused later as well)
+        return error
+
+
+def assert_same(first, last):
+    if isinstance(first, Exception):
+        assert (type(last), str(last)) == (type(first), str(first))
+        return
+    assert [type(y) for y in last] == [type(x) for x in first]
+    assert [typeof(y) for y in last] == [typeof(x) for x in first]
+    for x, y in zip(first, last, strict=True):
+        assert getattr(x, "dtype", None) == getattr(y, "dtype", None)
+        kind = complex if typeof(x).dtype.kind == "c" else float
+        tolerance = 0.05 if typeof(x).dtype.itemsize <= 2 else 1e-5
+        np.testing.assert_allclose(np.asarray(y, kind), np.asarray(x, kind), tolerance, 1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.sampled(keep=0.15, rows=["program"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+@pytest.mark.parametrize("around", SETTINGS)
+def test_later_calls_give_what_the_rules_give(around, program):
+    with np.errstate(all="ignore"):
+        for run in ways(program).values():
+            with SETTINGS[around]():
+                plans._forget_plans()
+                outcomes = [outcome(run) for _ in range(CALLS)]
+            assert_same(outcomes[0], outcomes[-1])
+
+
+# Counts: a slow way under a setting is no error that a comparison shows
+
+
+def rosenbrock(x):
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+@pytest.fixture
+def rules(monkeypatch):
+    """Count how often a plan is asked for and there is none, in this test."""
+    met = []
+    meet = plans.Plans._meet
+    monkeypatch.setattr(plans.Plans, "_meet", lambda *args: met.append(args[1]) or meet(*args))
+    return met
+
+
+@pytest.mark.parametrize("way", [calque.grad, calque.vmap, lambda f: lambda x: calque.jvp(f, (x,), (x,))])
+@pytest.mark.parametrize("around", [name for name in SETTINGS if name != "strict types"])
+def test_settings_have_plans_of_their_own(around, way, rules):
+    x = np.linspace(-1.0, 1.0, 12, dtype=np.float32).reshape((4, 3) if way is calque.vmap else 12)
+    plans._forget_plans()
+    results = {}
+    for enter in (SETTINGS[around], config.enable_x64):
+        with enter():
+            fun = way(rosenbrock)
+            for _ in range(
+                2 * CALLS
+            ):  # a plan may place a batch axis elsewhere, so that a later operation is a new one
+                fun(x)
+            assert rules != []
+            rules.clear()
+            results[enter] = fun(x)
+            assert rules == []
+    first, second = map(tree_leaves, results.values())
+    np.testing.assert_allclose(first, second, rtol=1e-5)
+
+
+@pytest.mark.parametrize("around", [config.enable_checks, config.debug_nans, config.debug_infs])
+def test_settings_that_ask_to_see_each_operation_have_no_plans(around, rules):
+    with around():
+        for _ in range(CALLS):
+            calque.grad(rosenbrock)(np.ones(3))
+    assert rules == []
+
+
+def test_a_warning_of_each_call_is_given_at_each_call():
+    with config.numpy_rank_promotion("warn"):
+        for _ in range(CALLS):
+            with pytest.warns(UserWarning, match="rank"):
+                calque.grad(lambda x: np.sum(x * np.ones((2, 3))))(np.ones(3))
+
+
+def test_a_backward_pass_under_other_settings_has_the_types_of_the_forward_pass():
+    for _ in range(CALLS):
+        with config.enable_x64(False):
+            out, pull = calque.vjp(lambda x: lax.sin(x) * 2.0, np.ones(3, np.float32))
+        (inside,) = pull(out)
+        with config.enable_x64(False):
+            (outside,) = pull(out)
+        assert inside.dtype == outside.dtype == np.float32
+        np.testing.assert_allclose(inside, 2.0 * np.cos(1.0) * out, rtol=1e-6)
+
+
+def test_an_array_of_64_bits_counts_as_one_of_32_beside_known_code():
+    wide = np.linspace(0.0, 1.0, 3)
+    with config.enable_x64(False):
+        for _ in range(CALLS):
+            assert calque.grad(lambda x: np.sum(np.sin(x * wide)))(wide).dtype == np.float32
+            assert calque.vmap(lambda x: x * wide)(np.stack([wide, wide])).dtype == np.float32
+            assert np.asarray(cnp.mean(wide)).dtype == np.float32
+            assert calque.grad(lambda x: lax.sin(x) * np.float64(2.0))(np.float32(1.0)).dtype == np.float32
+
+
+# Device arrays
+
+
+def test_operations_on_device_arrays_follow_settings_that_change_between_calls():
+    x = calque.device_put(np.linspace(0.0, 1.0, 3))
+    for _ in range(3):
+        assert (x + x).dtype == np.sin(x).dtype == (2.0 * x).dtype == np.float64
+        with config.enable_x64(False):
+            assert (x + x).dtype == np.sin(x).dtype == (2.0 * x).dtype == np.float32
+            y = x + 1.0
+            assert (y + y).dtype == np.sin(y).dtype == (2.0 * y).dtype == np.float32
+            np.testing.assert_allclose(np.asarray(y + y), 2.0 * np.asarray(x) + 2.0, rtol=1e-6)
+        with config.default_dtype_bits(32):
+            assert (x + x).dtype == np.float64
+
+
+def test_an_integer_too_large_for_a_setting_is_refused_after_it_was_sent_under_another():
+    x = calque.device_put(np.ones(2, np.float32))
+    for _ in range(3):
+        assert (x * 2**40).dtype == np.float32
+        with config.enable_x64(False), pytest.raises(OverflowError, match="does not fit int32"):
+            x * 2**40
+
+
+def test_a_check_sees_each_operation_on_device_arrays():
+    x = calque.device_put(np.zeros(2))
+    for _ in range(3):
+        np.log(x)
+        with config.debug_infs(), pytest.raises(FloatingPointError, match="log"):
+            np.log(x)
+
+
+@pytest.mark.parametrize("around", ["32 bits", "scalars of 32 bits"])
+def test_a_known_operation_on_device_arrays_goes_straight_to_its_program(around, monkeypatch):
+    from calque_xla_backend import evaluate  # noqa: PLC0415
+
+    asked = []
+    place = evaluate.common_place
+    monkeypatch.setattr(evaluate, "common_place", lambda *args: asked.append(args) or place(*args))
+    x = calque.device_put(np.ones(3, np.float32))
+    with SETTINGS[around]():
+        for _ in range(3):
+            outs = [x + x, lax.sin(x), x * 2.0]
+        assert asked != []
+        asked.clear()
+        again = [x + x, lax.sin(x), x * 2.0]
+        assert asked == []
+    for first, second in zip(outs, again, strict=True):
+        np.testing.assert_array_equal(np.asarray(first), np.asarray(second))
