@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from kits import Kit, kits
+from kits import Kit, in_32_bits, kits
 from measure import Effort, Samples, race
 from table import row
 
@@ -31,6 +31,12 @@ VECTOR, MATRIX = np.linspace(0.1, 1.0, 1_000, dtype=np.float32), np.ones((32, 32
 @device_row("device arrays: x + x")
 def addition(effort: Effort) -> Samples:
     return race_operations(effort, lambda kit, x: x + x, VECTOR)
+
+
+@device_row("device arrays: x + x, in 32 bits")
+def narrow_addition(effort: Effort) -> Samples:
+    with in_32_bits():
+        return race_operations(effort, lambda kit, x: x + x, VECTOR)
 
 
 @device_row("device arrays: 2 * x")

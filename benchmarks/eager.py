@@ -11,7 +11,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from kits import kits
+from kits import in_32_bits, kits
 from measure import Effort, Samples, check_agreement, race
 from programs import lax_chain, network_loss, network_output, numpy_chain, rosenbrock, small_params
 from table import row
@@ -99,6 +99,13 @@ def many_slices(effort: Effort) -> Samples:
     """A vector of all parameters that a program cuts: its gradient has one array, to which all slices are added."""
     samples = race_losses(effort, squares_of_slices, np.linspace(-1.0, 1.0, 10 * SLICES))
     return {name: [time / SLICES for time in times] for name, times in samples.items()}
+
+
+@row("eager grad of Rosenbrock with slices, in 32 bits", "us", budget=0.9, autograd=1.0)
+def narrow_rosenbrock(effort: Effort) -> Samples:
+    """Settings other than the default have plans of their own."""
+    with in_32_bits():
+        return race_losses(effort, rosenbrock, np.linspace(-1.0, 1.0, 10, dtype=np.float32))
 
 
 @row("eager grad of Rosenbrock with slices, each call of another length", "us", autograd=1.0)

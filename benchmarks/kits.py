@@ -191,6 +191,13 @@ def installed(name: str) -> bool:
     return all(importlib.util.find_spec(module) for module in (*needed, name))
 
 
+def in_32_bits() -> Any:
+    """Return a block in which calque computes in 32 bits, as jax does by default."""
+    import calque_core.config
+
+    return calque_core.config.enable_x64(False)
+
+
 def fresh(f: Function) -> Function:
     """Return a function that no cache has seen: both tracers remember what they traced by the function's identity."""
     return lambda *args: f(*args)  # noqa: PLW0108 - `f` itself is what the caches know

@@ -145,6 +145,7 @@ CONTAINERS = {
     "calque_xla_backend.compilation_cache.key._storable_targets": "a registry: digests",
     "calque_xla_backend.artefacts.trees._by_class": "a registry: functions of classes",
     "calque_xla_backend.artefacts.trees._by_name": "a registry: functions of classes",
+    "calque_xla_backend.evaluate._lowered": "a registry: primitives",
     "calque_xla_backend.evaluate._programs": "the settings are in the key",
     "calque_xla_backend.shortcuts._shortcuts": "the settings are in the key",
     "calque_xla_backend.evaluate._sent": "the type on the device is in the key",

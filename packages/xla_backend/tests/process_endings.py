@@ -34,8 +34,8 @@ def ends(how, number, wait):
             while group.read("connected") is None:  # in a connection that is not complete, C++ waits for minutes
                 pass
             how()
-        group.write("connected", b"")
         try:
+            group.write("connected", b"")  # the other process may end first
             wait()
         except distributed.PeerError as error:
             print("PeerError:", error, flush=True)

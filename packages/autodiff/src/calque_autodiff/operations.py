@@ -22,7 +22,16 @@ import numpy as np
 
 from calque_autodiff.jaxprs import linearization
 from calque_autodiff.recorded import recorded_jvp
-from calque_autodiff.traces.steps import FLOATS, Known, LinearizedOperation, Pull, PullCode, Push, operands_among
+from calque_autodiff.traces.steps import (
+    FLOATS,
+    Known,
+    LinearizedOperation,
+    Pull,
+    PullCode,
+    Push,
+    is_among,
+    operands_among,
+)
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import (
     Jaxpr,
@@ -33,6 +42,7 @@ from calque_core import (
     Trace,
     Tracer,
     Var,
+    canonicalize_dtype,
     dce_jaxpr,
     eval_context,
     evaluation,
@@ -83,6 +93,8 @@ def linearized_operation(
 
 def _linearized(program: Jaxpr, mask: Sequence[bool], multiple_results: bool) -> LinearizedOperation | None:
     outs, avals = program.outvars, program.in_avals
+    if not here().settings.enable_x64 and any(canonicalize_dtype(aval.dtype) != aval.dtype for aval in avals):
+        return None  # whether the cotangent has 32 bits depends on the settings of the backward pass
     known, linear, sources = linearization(program, mask)  # without copies, which one use does not repay
     known = _simplified(known)
     dot_avals = [None if type(v) is Literal else v.aval for v in linear.outvars]
@@ -265,7 +277,7 @@ def _on_operands(
     """Return the equations of a function of its tracers and of values of the classes `kinds`, or None."""
     trace = JaxprTrace(evaluation)
     arguments = [
-        JitTracer(trace, typeof(x), Var(typeof(x)), None) if isinstance(x, Tracer) or type(x) in kinds else x
+        JitTracer(trace, typeof(x), Var(typeof(x)), None) if isinstance(x, Tracer) or is_among(x, kinds) else x
         for x in args
     ]
     return function_program(trace, function, arguments, options)

@@ -27,7 +27,16 @@ from calque_core import (
     rule_epoch,
     typeof,
 )
-from calque_core.extend import DEFAULT_SETTINGS, UNCONSTRAINED, AnyMesh, here, is_debugging, missing_rule
+from calque_core.extend import (
+    DEFAULT_SETTINGS,
+    SCALAR_TYPES,
+    UNCONSTRAINED,
+    AnyMesh,
+    here,
+    is_array_like,
+    is_debugging,
+    missing_rule,
+)
 from calque_core.lax import (
     broadcast_in_dim_p,
     concatenate_p,
@@ -58,7 +67,7 @@ from calque_core.lax import (
     unstack_p,
 )
 from calque_pytree import static_key
-from calque_xla_backend.compile import Program, compile_jaxpr
+from calque_xla_backend.compile import Program, compile_jaxpr, to_buffer
 from calque_xla_backend.exact_keys import exact_key
 from calque_xla_backend.placing import common_place, meshes_of
 from calque_xla_backend.runtime.array import Array, array_from_numpy, wrap
@@ -88,9 +97,8 @@ def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Para
     key = _quick_key(primitive, args, params)
     program = _programs.get(key)
     if program is not None:
-        return program.on_buffers(
-            [x._buffer if type(x) is Array else buffer_of_number(x, t) for x, t in zip(args, program.in_types)], args
-        )
+        buffers = [x._buffer if type(x) is Array else buffer_beside(x, t) for x, t in zip(args, program.in_types)]
+        return program.on_buffers(buffers, args)
     if primitive in TRANSPARENT:
         return _implementation(primitive, args, params)
     if primitive is sharding_constraint_p and is_complete(**params):
@@ -109,10 +117,14 @@ def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Para
 
 
 def _quick_key(primitive: Primitive, args: Sequence[Value], params: Params) -> Any:
-    """Return a key for arrays and numbers with plain parameters, 1 to 3 us instead of 10; for any other None."""
+    """Return a key for arrays and scalars with plain parameters, 1 to 3 us instead of 10; for any other None."""
     kinds: list[Any] = [x._device_type if type(x) is Array else type(x) for x in args]
-    if not _NUMBERS.issuperset(kind for kind in kinds if type(kind) is type):
-        return None
+    if not SCALAR_TYPES.issuperset(kind for kind in kinds if type(kind) is type):
+        if not all(
+            kind in SCALAR_TYPES or _is_array_of_numbers(x) for x, kind in zip(args, kinds) if type(kind) is type
+        ):
+            return None
+        kinds = [typeof(x) if kind is np.ndarray else kind for x, kind in zip(args, kinds)]
     settings = here().settings
     if settings is not DEFAULT_SETTINGS:
         if not keep_their_types(args):
@@ -126,13 +138,22 @@ def _quick_key(primitive: Primitive, args: Sequence[Value], params: Params) -> A
         return None
 
 
+def _is_array_of_numbers(x: Value) -> bool:
+    return type(x) is np.ndarray and is_array_like(x)
+
+
 def keep_their_types(args: Sequence[Value]) -> bool:
     """Tell whether each array among operands has the type that it counts as under the current settings.
 
     Raises: OverflowError for an integer that has no dtype under these settings.
     """
-    avals = list(map(typeof, args))
-    return all(type(x) is not Array or x._device_type.aval == aval for x, aval in zip(args, avals))
+    is_wide_kept = here().settings.enable_x64
+    for x in args:
+        if type(x) is not Array:
+            typeof(x)
+        elif not is_wide_kept and typeof(x) != x._device_type.aval:
+            return False
+    return True
 
 
 def _as_strong(x: Array) -> Array:
@@ -148,11 +169,13 @@ def is_complete(mesh: AnyMesh, spec: PartitionSpec) -> bool:
     return type(mesh) is Mesh and UNCONSTRAINED not in spec.entries
 
 
-_NUMBERS = frozenset((bool, int, float, complex))
+def buffer_beside(x: Value, target: DeviceType) -> Buffer:
+    """Return the buffer of a scalar, or of an array of NumPy's, that stands beside device arrays."""
+    return to_buffer(x, target) if type(x) is np.ndarray else buffer_of_number(x, target)
 
 
 def buffer_of_number(x: Value, target: DeviceType) -> Buffer:
-    """Return the buffer of a Python number, sent to the device once: it stands beside many arrays.
+    """Return the buffer of a scalar, sent to the device once: it stands beside many arrays.
 
     Raises: OverflowError for an integer that has no dtype.
     """
@@ -190,9 +213,17 @@ def _runs_on_host(primitive: Primitive, place: Place) -> bool:
 
 def _is_lowered(primitive: Primitive, place: Place) -> bool:
     """Tell whether to compile the primitive: it has a lowering rule or a program, or lacks an impl too."""
-    rules = primitive.rules
-    kinds = ("lowering", ("lowering", place.platform), "means", "decomposition")
-    return "impl" not in rules or any(kind in rules for kind in kinds)
+    key = primitive, place.platform
+    if key not in _lowered:
+        rules = primitive.rules
+        kinds = ("lowering", ("lowering", place.platform), "means", "decomposition")
+        if "impl" in rules and not any(kind in rules for kind in kinds):
+            return False
+        _lowered.add(key)
+    return True
+
+
+_lowered: set[tuple[Primitive, str]] = set()  # primitives that a platform compiles; a rule may be added later
 
 
 # A single operation has no function and no jaxpr to keep its program.  A program has two keys: one of types, parameters

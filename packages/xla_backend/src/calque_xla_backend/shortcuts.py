@@ -5,10 +5,9 @@ what it binds.  The first call on operands of some types watches: if the functio
 in their order, and returns the result, later calls run the program of this primitive at once, without promotion, `bind`
 and the key of the operation.  This takes 3 us off 8.
 
-A Python number has a value that a function may ask for (`x ** 2`), so numbers count only for the functions in
-`_OF_NUMBERS`, beside floats: an integer beside integers may need a wider dtype.
-No shortcut is taken where a task traces; other settings than the default are part of the key; a change of a rule drops
-all of them.
+A number has a value that a function may ask for (`x ** 2`), so numbers count only for the functions in `_OF_NUMBERS`,
+beside floats: an integer beside integers may need a wider dtype.  No shortcut is taken where a task traces; settings
+other than the default are part of the key; a change of a rule drops all of them.
 
 Read next: `evaluate.py`, which keeps the programs of primitives.
 """
@@ -24,6 +23,7 @@ import numpy as np
 from calque_core import ArrayMethods, Trace, evaluation, hand_down, lax, rule_epoch, tracing
 from calque_core.extend import (
     DEFAULT_SETTINGS,
+    SCALAR_TYPES,
     active,
     allow_plans,
     forget_with_rules,
@@ -41,7 +41,6 @@ Value = Any
 Params = dict[str, Any]
 Function = Callable[..., Value]
 
-_NUMBERS = frozenset((bool, int, float, complex))
 _shortcuts: dict[Any, Program | None] = {}  # None: the function has none for these types
 _MAX_SHORTCUTS = 4096
 _UNKNOWN: Any = False
@@ -141,7 +140,7 @@ class _Watch(Trace):
 
 def _watched(function: Function, args: Sequence[Value], key: Any) -> Value:
     """Return `function(*args)`; keep its shortcut, or that it has none."""
-    if not all(type(x) is Array or type(x) in _NUMBERS for x in args):
+    if not all(type(x) is Array or type(x) in SCALAR_TYPES for x in args):
         return function(*args)  # its key could keep a class of the user alive
     watch, epoch = _Watch(), rule_epoch()
     with tracing(watch):

@@ -21,7 +21,7 @@ import numpy as np
 
 from calque_autodiff.operations import function_operations, primitive_operations, program_operations
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
-from calque_autodiff.traces.steps import FLOATS, LinearizedOperation, operands_among
+from calque_autodiff.traces.steps import FLOATS, LinearizedOperation, is_among, operands_among
 from calque_core import Primitive, Trace, Tracer, evaluation, typeof
 from calque_core.extend import (
     SCALAR_TYPES,
@@ -40,7 +40,6 @@ from calque_core.extend import (
     is_array_like,
     mark_wrapper,
     may_expand,
-    plain_types,
 )
 
 Value = Any
@@ -156,8 +155,6 @@ class PlannedTrace(JVPTrace):
             kind = type(x)
             if kind is PlannedTracer and x._trace is self:
                 primal = x.primal
-                if type(primal) not in plain_types and self.parent is evaluation:
-                    return None
                 key.append(x.aval)
                 primals.append(primal)
                 tangents.append(x._tangent)
@@ -169,8 +166,8 @@ class PlannedTrace(JVPTrace):
                 if kind is np.ndarray:
                     key.append(typeof(value))
                 primals.append(value if kind is not np.ndarray or x.ndim else value[()])  # not to be written to later
-            elif self.parent is not evaluation and isinstance(x, Tracer):
-                key += np.ndarray, x.aval
+            elif is_among(x, kinds) or (self.parent is not evaluation and isinstance(x, Tracer)):
+                key += np.ndarray, typeof(x)
                 primals.append(x)
             elif not add_other(key, x):
                 return None

@@ -12,7 +12,7 @@ from typing import Any
 
 from calque_autodiff.traces.planned_trace import PlannedTrace, PlannedTracer
 from calque_autodiff.traces.steps import LinearizedOperation
-from calque_core import Trace, evaluation
+from calque_core import Trace
 from calque_core.extend import plain_types
 
 Value = Any
@@ -35,8 +35,6 @@ class PushTrace(PlannedTrace):
             push = operation.push()
             if plain_types.keys() >= set(map(type, values)):
                 results = push.function(*values)
-            elif self.parent is evaluation:  # arrays of another kind
-                return None
             else:
                 results = self.under_parent(self.parent.process_function, push.for_tracers, values, {})  # type: ignore[union-attr]
         except Exception:  # noqa: BLE001  the rule raises it again, and names the place

@@ -12,7 +12,7 @@ from typing import Any
 
 from calque_autodiff.traces.planned_trace import PlannedTrace, PlannedTracer
 from calque_autodiff.traces.steps import LinearizedOperation, Step, new_step
-from calque_core import Var, evaluation
+from calque_core import Var
 from calque_core.extend import JitTracer, Position, current_position, plain_types
 
 Value = Any
@@ -38,10 +38,11 @@ class StepTrace(PlannedTrace):
         for i in operation.captured:
             primals[i] = self.safe_residual(primals[i])
         try:
-            if self.parent is evaluation or plain_types.keys() >= set(map(type, primals)):
+            if plain_types.keys() >= set(map(type, primals)):
                 out, residuals = operation.run(*primals)
             else:
                 out, residuals = self.under_parent(operation.run_under, self.parent, primals)
+                operation = operation.interpreted()
         except Exception:  # noqa: BLE001  the rule raises it again, and names the place
             return None
         position = current_position(3)

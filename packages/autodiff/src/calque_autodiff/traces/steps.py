@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_core import Jaxpr, Trace, Tracer, Var
+from calque_core import ArrayMethods, Jaxpr, Trace, Tracer, Var
 from calque_core.extend import here
 
 Value = Any
@@ -25,7 +25,12 @@ FLOATS = frozenset((float, complex, np.float32, np.float64, np.complex64, np.com
 
 def operands_among(args: Sequence[Value], kinds: Collection[type]) -> list[Value]:
     """Return the operands of a function among its arguments: tracers, and values of the classes `kinds`."""
-    return [x for x in args if isinstance(x, Tracer) or type(x) in kinds]
+    return [x for x in args if isinstance(x, Tracer) or is_among(x, kinds)]
+
+
+def is_among(x: Value, kinds: Collection[type]) -> bool:
+    """Tell whether a value is of one of the classes `kinds`; `np.ndarray` stands for device arrays, too."""
+    return type(x) in kinds or (isinstance(x, ArrayMethods) and not isinstance(x, Tracer) and np.ndarray in kinds)
 
 
 class PullCode(NamedTuple):
@@ -53,6 +58,10 @@ class Pull(NamedTuple):
     for_tracers: Callable[..., list[Value]]
     nonzero: Sequence[bool]
     is_whole: bool  # whether `nonzero` marks each operand
+
+    def without_code(self) -> Pull:
+        """Return the way back of which the program alone is known."""
+        return self._replace(code=None, consuming=None, adding=None)
 
 
 class Known(NamedTuple):
@@ -91,7 +100,10 @@ class LinearizedOperation:
     Immutable by convention, and compared by identity.  A frozen dataclass would cost 1 ms at every import.
     """
 
-    __slots__ = ("captured", "dot_avals", "known", "linear", "out_avals", "pull", "pull_for", "push", "run", "settings")
+    __slots__ = (
+        "_interpreted", "captured", "dot_avals", "known", "linear", "out_avals", "pull", "pull_for", "push", "run",
+        "settings",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -107,6 +119,19 @@ class LinearizedOperation:
         self.out_avals, self.dot_avals, self.linear = out_avals, dot_avals, linear
         self.known, self.run, self.captured = known, known.function, known.captured
         self.pull, self.pull_for, self.push = pull, pull_for, push
+        self._interpreted: LinearizedOperation | None = None
+
+    def interpreted(self) -> LinearizedOperation:
+        """Return the operation whose way back is interpreted: for arrays that NumPy does not compute with."""
+        if self._interpreted is None:
+            pull = None if self.pull is None else self.pull.without_code()
+            pull_for = self.pull_for
+            self._interpreted = LinearizedOperation(
+                self.out_avals, self.dot_avals, self.known, self.linear, pull,
+                lambda has_ct: pull_for(has_ct).without_code(), self.push,
+            )  # fmt: skip
+            self._interpreted.settings = self.settings
+        return self._interpreted
 
     def run_under(self, trace: Trace, primals: Sequence[Value]) -> tuple[Any, tuple[Value, ...]]:
         """Do what `run` does, for any values, under the current trace, which may know the way as a function."""

@@ -1,7 +1,7 @@
-"""What plans compute under settings is what the rules compute, in the same types.
+"""What plans compute is what the rules compute, in the same types: under each setting, and on device arrays.
 
 Most settings change the types of operations: arrays count as arrays of 32 bits, or Python's scalars do, or a promotion
-is refused.  The rules ask for them, and a plan has to follow.
+is refused.  The rules ask for them, and a plan has to follow.  On device arrays a plan runs operations of the device.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import calque.numpy as cnp
 from calque_core import config, lax, typeof
 from calque_core.staging import plans
 from calque_pytree import tree_leaves
+from calque_xla_backend import Array
 
 SETTINGS = {
     "32 bits": lambda: config.enable_x64(False),
@@ -27,13 +28,14 @@ PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
 CALLS = 6  # plans are made at the third meeting of an operation
 
 
-def ways(program):
-    """Return calls of a program, of its two derivatives and of its batch."""
+def ways(program, place=lambda x: x):
+    """Return calls of a program, of its two derivatives and of its batch, on arguments that `place` places."""
     example = program.example(program.widest)
     moving = example.floating
+    placed = [place(x) for x in example.leaves]
 
     def of_moving(*values):
-        leaves = list(example.leaves)
+        leaves = list(placed)
         for place, value in zip(moving, values, strict=True):
             leaves[place] = value
         return [y for y in example(*leaves) if typeof(y).dtype.kind in "fc"]
@@ -42,12 +44,12 @@ def ways(program):
         outs, pull = calque.vjp(of_moving, *values)
         return outs, pull([np.ones(y.shape, y.dtype)[()] for y in map(typeof, outs)])
 
-    values = [example.leaves[i] for i in moving]
-    runs = {"value": lambda: example(*example.leaves)}
+    values = [placed[i] for i in moving]
+    runs = {"value": lambda: example(*placed)}
     if moving:
         runs["jvp"] = lambda: calque.jvp(of_moving, tuple(values), tuple(values))
         runs["vjp"] = backwards
-        runs["vmap"] = lambda: calque.vmap(of_moving)(*[np.stack([x, x]) for x in values])
+        runs["vmap"] = lambda: calque.vmap(of_moving)(*[place(np.stack([x, x])) for x in values])
     return runs
 
 
@@ -73,7 +75,7 @@ def assert_same(first, last):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.sampled(keep=0.15, rows=["program"])
+@pytest.mark.sampled(keep=0.05)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 @pytest.mark.parametrize("around", SETTINGS)
 def test_later_calls_give_what_the_rules_give(around, program):
@@ -82,6 +84,18 @@ def test_later_calls_give_what_the_rules_give(around, program):
             with SETTINGS[around]():
                 plans._forget_plans()
                 outcomes = [outcome(run) for _ in range(CALLS)]
+            assert_same(outcomes[0], outcomes[-1])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.sampled(keep=0.05)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_later_calls_on_device_arrays_give_what_the_rules_give(program):
+    place = lambda x: calque.device_put(x) if isinstance(x, (np.ndarray, np.generic)) else x
+    with np.errstate(all="ignore"):
+        for run in ways(program, place).values():
+            plans._forget_plans()
+            outcomes = [outcome(run) for _ in range(CALLS)]
             assert_same(outcomes[0], outcomes[-1])
 
 
@@ -159,6 +173,33 @@ def test_an_array_of_64_bits_counts_as_one_of_32_beside_known_code():
 
 
 # Device arrays
+
+
+@pytest.mark.parametrize("way", [calque.grad, lambda f: lambda x: calque.jvp(f, (x,), (x,))])
+@pytest.mark.parametrize("place", [calque.device_put, np.asarray])
+def test_a_derivative_beside_device_arrays_runs_no_rule_again(way, place, rules):
+    data, aims = calque.device_put(np.ones((5, 3))), calque.device_put(np.zeros(5))
+    plans._forget_plans()
+    fun = way(lambda w: np.mean((np.tanh(data @ w) - aims) ** 2))
+    x = place(np.arange(3.0))
+    first = tree_leaves(fun(x))
+    for _ in range(CALLS):
+        fun(x)
+    assert rules != []
+    rules.clear()
+    last = tree_leaves(fun(x))
+    assert rules == []
+    assert {type(y) for y in (*first, *last)} == {Array}
+    np.testing.assert_allclose(last, first, rtol=1e-12)
+
+
+def test_a_pullback_on_device_arrays_takes_a_cotangent_of_numpys():
+    x = calque.device_put(np.linspace(0.0, 1.0, 3))
+    for _ in range(CALLS):
+        _, pull = calque.vjp(lambda x: np.sin(x) * x, x)
+        (ct,) = pull(np.ones(3))
+        assert type(ct) is Array
+        np.testing.assert_allclose(ct, np.sin(x) + x * np.cos(x), rtol=1e-12)
 
 
 def test_operations_on_device_arrays_follow_settings_that_change_between_calls():
