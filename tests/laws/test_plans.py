@@ -13,8 +13,9 @@ from operations import OPERATIONS
 
 import calque
 import calque.numpy as cnp
-from calque_core import config, lax, typeof
+from calque_core import config, lax, make_jaxpr, typeof
 from calque_core.staging import plans
+from calque_core.staging.known_code import run_again
 from calque_pytree import tree_leaves
 from calque_xla_backend import Array
 
@@ -97,6 +98,19 @@ def test_later_calls_on_device_arrays_give_what_the_rules_give(program):
             plans._forget_plans()
             outcomes = [outcome(run) for _ in range(CALLS)]
             assert_same(outcomes[0], outcomes[-1])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.sampled(keep=0.2)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_a_program_that_ran_often_gives_what_the_interpreter_gives(program):
+    example = program.example(program.widest)
+    with np.errstate(all="ignore"):
+        jaxpr = outcome(lambda: [make_jaxpr(example)(*example.leaves)])
+        if isinstance(jaxpr, Exception):
+            return
+        outcomes = [outcome(lambda: run_again(jaxpr[0], *example.leaves)) for _ in range(18)]
+    assert_same(outcomes[0], outcomes[-1])
 
 
 # Counts: a slow way under a setting is no error that a comparison shows

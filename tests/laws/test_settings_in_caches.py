@@ -44,7 +44,7 @@ PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
 REMEMBERING = {
     "calque_core.jaxprs.straight_line._compiled": "the text of a function, no dtype",
     "calque_autodiff.rules.dot.cotangent_plan": "numbers of axes",
-    "calque_core.staging.plans.allow_plans": "the settings are the key",
+    "calque_core.context.allow_plans": "the settings are the key",
     "calque_core.types.avals._changes_operators": "the methods of a class",
     "calque_core.types.avals._intern": "`enable_x64` is in the key",
     "calque_core.types.avals._weak_aval": "the settings are the key",
@@ -129,6 +129,7 @@ CONTAINERS = {
     "calque_core.arrays.numpy_protocol.ufuncs": "a registry: functions",
     "calque_core.ops.cond._programs": "the settings are in the key",
     "calque_core.ops.cond._stored": "the programs of `_programs`",
+    "calque_core.staging.known_code._codes": "the settings are in the key",
     "calque_core.epoch._epoch": "a count",
     "calque_core.primitives.rules.kinds": "a registry: texts",
     "calque_core.primitives.rules.primitives": "a registry: primitives",

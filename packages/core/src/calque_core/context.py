@@ -16,7 +16,7 @@ import weakref
 from _thread import get_ident
 from collections.abc import Callable
 from contextvars import ContextVar
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from calque_core.record import Record
@@ -39,6 +39,20 @@ class Settings(Record):
     checking_leaks: bool = False
     default_device: Any = None  # a device of a backend, which says what it means; None: the backend chooses
     mesh: Any = None  # a mesh, to which partition specs alone refer
+
+
+@lru_cache(maxsize=64)
+def allow_plans(settings: Settings) -> bool:
+    """Tell whether operations may run as code under settings: none asks to see each operation or its results.
+
+    >>> from calque_core.config import current, enable_checks
+    >>> from calque_core.extend import allow_plans
+    >>> with enable_checks():
+    ...     allow_plans(current())
+    False
+    """
+    is_checked = settings.enable_checks or settings.debug_nans or settings.debug_infs or settings.checking_leaks
+    return not is_checked and settings.numpy_rank_promotion != "warn"
 
 
 DEFAULT_SETTINGS = Settings()

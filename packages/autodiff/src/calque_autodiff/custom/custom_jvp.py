@@ -6,6 +6,7 @@ Read next: `custom_vjp.py`, for rules of reverse mode.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from calque_autodiff.custom.returned import checked_tangent
@@ -131,14 +132,14 @@ def _out_tangents(call: CustomCall, who: str, out: Any, out_dot: Any, is_weak: b
             "one tangent for each output."
         )
 
-    def message(path: str, aval: Any) -> Callable[[str], str]:
-        tangent_aval = aval.to_tangent_aval()
-        advice = "zeros of dtype float0" if tangent_aval.dtype == float0 else str(tangent_aval)
-        return lambda actual: (
-            f"{who} returned a tangent of {actual} for the output{path}, which is {aval}. Return {advice}."
-        )
-
     avals = [typeof(x).strip_weak_type() for x in tree_leaves(out)]
-    return [
-        checked_tangent(t, a, message(path, a), is_weak) for t, a, path in zip(out_dots, avals, leaf_names("", out))
-    ]
+    messages = [partial(_ill_typed, who, out, i, aval) for i, aval in enumerate(avals)]
+    return [checked_tangent(t, a, message, is_weak) for t, a, message in zip(out_dots, avals, messages)]
+
+
+def _ill_typed(who: str, out: Any, i: int, aval: Any, actual: str) -> str:
+    """Return the message for a tangent that does not have the type of leaf `i` of the output."""
+    tangent_aval = aval.to_tangent_aval()
+    advice = "zeros of dtype float0" if tangent_aval.dtype == float0 else str(tangent_aval)
+    path = list(leaf_names("", out))[i]
+    return f"{who} returned a tangent of {actual} for the output{path}, which is {aval}. Return {advice}."

@@ -12,7 +12,7 @@ from typing import Any
 
 from calque_autodiff.traces.planned_trace import PlannedTrace, PlannedTracer
 from calque_autodiff.traces.steps import LinearizedOperation, Step, new_step
-from calque_core import Var
+from calque_core import Var, evaluation
 from calque_core.extend import JitTracer, Position, current_position, plain_types
 
 Value = Any
@@ -42,7 +42,8 @@ class StepTrace(PlannedTrace):
                 out, residuals = operation.run(*primals)
             else:
                 out, residuals = self.under_parent(operation.run_under, self.parent, primals)
-                operation = operation.interpreted()
+                if self.parent is evaluation:  # device arrays
+                    operation = operation.interpreted()
         except Exception:  # noqa: BLE001  the rule raises it again, and names the place
             return None
         position = current_position(3)

@@ -50,7 +50,8 @@ class Signature:
     ) -> None:
         check_callable(fun, verb)
         self.verb, self.fun = verb, fun
-        self.caller = f"{verb} of {describe_function(fun)}"
+        self.name = describe_function(fun)
+        self.caller = f"{verb} of {self.name}"
         static = static_arguments(self.caller, fun, argnums, argnames)
         for name in static.names:
             if name not in (parameters_of(fun) or ()):
@@ -96,10 +97,12 @@ class Signature:
 
         Raises: ValueError if a call of a function of `*args` has too few.
         """
-        return normalize_argnums(self.argnums, count, self.caller, "static_argnums")
+        return normalize_argnums(self.argnums, count, self.caller, "static_argnums") if self.argnums else ()
 
     def merged(self, statics: Sequence[Any], differentiated: Sequence[Any]) -> list[Any]:
         """Return all arguments by position."""
+        if not statics:
+            return list(differentiated)
         count = len(statics) + len(differentiated)
         by_position = dict(zip(self.static_positions(count), statics))
         remaining = iter(differentiated)
@@ -112,7 +115,7 @@ class Signature:
         """
         args = self.positional(args, kwargs)
         static = self.static_positions(len(args))
-        leaves, in_tree = tree_flatten(tuple([x for i, x in enumerate(args) if i not in static]))
+        leaves, in_tree = tree_flatten(tuple([x for i, x in enumerate(args) if i not in static]) if static else args)
         call = CustomCall(self, [args[i] for i in static], in_tree)
         if not all(map(is_array_like, leaves)):
             check_arrays(leaves, call.arg_names, self.caller, _MAKE_STATIC)
@@ -144,7 +147,7 @@ class CustomCall:
     @property
     def name(self) -> str:
         """The name of the function in messages."""
-        return describe_function(self.signature.fun)
+        return self.signature.name
 
     def arg_names(self) -> list[str]:
         """Return the name of each leaf of the differentiated arguments, as a user would write it."""

@@ -25,7 +25,9 @@ if _TYPE_CHECKING:
     from calque_core.calls.static_arguments import (
         StaticArguments, StaticKeys, Statics, explain_comparison, static_arguments, static_keys, with_static,
     )
-    from calque_core.context import DEFAULT_SETTINGS, Settings, active, entered, here, merely_evaluates, own_context
+    from calque_core.context import (
+        DEFAULT_SETTINGS, Settings, active, allow_plans, entered, here, merely_evaluates, own_context,
+    )
     from calque_core.custom.batching_rule import flat_batch
     from calque_core.custom.custom_call import CustomCall, CustomFunction, Signature, returned_pair, run_rule
     from calque_core.epoch import advance_rule_epoch, forget_with_rules
@@ -119,7 +121,7 @@ if _TYPE_CHECKING:
     )
     from calque_core.staging.jit_tracer import JitTracer, new_eqn
     from calque_core.staging.passes import merge_equal_equations
-    from calque_core.staging.plans import Plans, all_take_plans, allow_plans, exact_params
+    from calque_core.staging.plans import Plans, all_take_plans, exact_params
     from calque_core.staging.recorder import recorder
     from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace
     from calque_core.start_requests import (
@@ -152,7 +154,9 @@ _LATE = {
     "calque_core.calls.static_arguments": (
         "StaticArguments, StaticKeys, Statics, explain_comparison, static_arguments, static_keys, with_static"
     ),
-    "calque_core.context": "DEFAULT_SETTINGS, Settings, active, entered, here, merely_evaluates, own_context",
+    "calque_core.context": (
+        "DEFAULT_SETTINGS, Settings, active, allow_plans, entered, here, merely_evaluates, own_context"
+    ),
     "calque_core.custom.batching_rule": "flat_batch",
     "calque_core.custom.custom_call": "CustomCall, CustomFunction, Signature, returned_pair, run_rule",
     "calque_core.epoch": "advance_rule_epoch, forget_with_rules",
@@ -244,7 +248,7 @@ _LATE = {
     ),
     "calque_core.staging.jit_tracer": "JitTracer, new_eqn",
     "calque_core.staging.passes": "merge_equal_equations",
-    "calque_core.staging.plans": "Plans, all_take_plans, allow_plans, exact_params",
+    "calque_core.staging.plans": "Plans, all_take_plans, exact_params",
     "calque_core.staging.recorder": "recorder",
     "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, JaxprTrace",
     "calque_core.start_requests": (

@@ -14,7 +14,6 @@ import numpy as np
 
 from calque_core.calls.api_util import check_callable
 from calque_core.frames.source import describe_function
-from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, Literal
 from calque_core.ops.arithmetic import add_p, max_p, min_p, mul_p
 from calque_core.ops.broadcast import broadcast_in_dim
@@ -27,6 +26,7 @@ from calque_core.ops.scan import scan
 from calque_core.ops.shape import reshape
 from calque_core.ops.weakness import convert_to, strong
 from calque_core.primitives.primitive import Primitive, results_of
+from calque_core.staging.known_code import run_again
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.types.limits import highest, lowest
 from calque_pytree import PyTreeDef, tree_flatten, tree_structure
@@ -147,7 +147,7 @@ def on_arrays(jaxpr: Jaxpr, consts: Values) -> Callable[[Values, Values], list[V
         ]
 
     def step(_: None, scalars: tuple[Values, Values]) -> tuple[None, list[Value]]:
-        return None, [*map(strong, run_jaxpr(jaxpr, jaxpr.consts, *consts, *scalars[0], *scalars[1]))]
+        return None, [*map(strong, run_again(jaxpr, *consts, *scalars[0], *scalars[1]))]
 
     def combine(xs: Values, ys: Values) -> list[Value]:
         aval = typeof(xs[0])

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Var
 from calque_core.jaxprs.masks import marked
 from calque_core.ops.varying import fit_program
 from calque_core.ops.weakness import as_declared, strong
 from calque_core.primitives.primitive import Primitive
+from calque_core.staging.known_code import run_again
 from calque_core.staging.passes import dce_jaxpr
 
 Value = Any
@@ -32,13 +32,13 @@ def run_program(jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
 
     They need a conversion only if an operand is weak and its argument strong, or the reverse.
     """
-    outs = run_jaxpr(jaxpr, jaxpr.consts, *args)
+    outs = run_again(jaxpr, *args)
     return [as_declared(x, v.aval) for x, v in zip(outs, jaxpr.outvars)]
 
 
 def run_strongly(jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
     """Return the results of a program on operands of its types, as strong values."""
-    return [*map(strong, run_jaxpr(jaxpr, jaxpr.consts, *args))]
+    return [*map(strong, run_again(jaxpr, *args))]
 
 
 def means(primitive: Primitive, parameter: str, run: Run | None = None) -> None:

@@ -17,7 +17,6 @@ import numpy as np
 
 from calque_core.context import entered, here
 from calque_core.frames.source import where
-from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, jaxprs_in_params
 from calque_core.jaxprs.walk import replace_jaxprs
 from calque_core.meshes.mesh import AbstractMesh, AnyMesh, Mesh
@@ -31,6 +30,7 @@ from calque_core.ops.shape import squeeze
 from calque_core.ops.shard_map import shard_map_p
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import settings_key
+from calque_core.staging.known_code import run_again
 from calque_core.staging.stage import stage
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 
@@ -143,7 +143,7 @@ def _program(mesh: AnyMesh, depth: int, params: Params) -> tuple[Jaxpr, list[Val
 
         def run(*shards: Value) -> list[Value]:
             elements = [x if axis is None else squeeze(x, (0,)) for x, axis in zip(shards, in_axes)]
-            outs = run_jaxpr(jaxpr, jaxpr.consts, *elements)
+            outs = run_again(jaxpr, *elements)
             return [x if axis is None else expand_dims(x, (0,)) for x, axis in zip(outs, out_axes)]
 
         avals = [aval if axis is None else _with(aval, 0, 1) for aval, axis in zip(jaxpr.in_avals, in_axes)]

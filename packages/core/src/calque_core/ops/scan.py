@@ -17,7 +17,6 @@ from calque_core.calls.api_util import array_leaves, check_callable, leaf_names,
 from calque_core.context import here
 from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
-from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
 from calque_core.memory.separate import copy_shared, copy_writable_tree
@@ -38,6 +37,7 @@ from calque_core.ops.loops import (
 from calque_core.ops.varying import fit_loop, fits
 from calque_core.ops.weakness import as_declared, strong
 from calque_core.primitives.primitive import Primitive
+from calque_core.staging.known_code import run_again
 from calque_core.staging.passes import dce_jaxpr
 from calque_core.types.avals import shaped_array, typeof
 from calque_pytree import PyTreeDef, tree_flatten, tree_map, tree_structure
@@ -76,7 +76,7 @@ def scan_impl(
     stacked = [np.empty((length, *aval.shape), aval.dtype) for aval in jaxpr.out_avals[num_carry:]]
     for step, i in enumerate(reversed(range(length)) if reverse else range(length)):
         try:
-            outs = run_jaxpr(jaxpr, jaxpr.consts, *consts, *carry, *[x[i] for x in xs])
+            outs = run_again(jaxpr, *consts, *carry, *[x[i] for x in xs])
         except FloatingPointError as error:
             add_step(error, "scan", step)
             raise

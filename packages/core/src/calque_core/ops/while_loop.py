@@ -18,7 +18,6 @@ from calque_core.calls.api_util import call, check_callable, describe_value
 from calque_core.context import here
 from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
-from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
 from calque_core.memory.separate import copy_shared, copy_writable_tree
@@ -46,6 +45,7 @@ from calque_core.ops.scan import run_scan, scan, steps_at_once
 from calque_core.ops.varying import fit_loop, fit_operands, fits
 from calque_core.ops.weakness import as_declared, strong
 from calque_core.primitives.primitive import Primitive
+from calque_core.staging.known_code import run_again
 from calque_core.staging.passes import dce_jaxpr
 from calque_core.traces.tracer import is_tracer, known, unknown
 from calque_core.types.avals import is_array_like, typeof
@@ -82,8 +82,8 @@ def while_impl(
     carry = list(map(as_declared, args[cond_nconsts + body_nconsts :], body_jaxpr.out_avals))
     step = 0
     try:
-        while run_jaxpr(cond_jaxpr, cond_jaxpr.consts, *cond_consts, *carry)[0]:
-            carry = run_jaxpr(body_jaxpr, body_jaxpr.consts, *body_consts, *carry)
+        while run_again(cond_jaxpr, *cond_consts, *carry)[0]:
+            carry = run_again(body_jaxpr, *body_consts, *carry)
             step += 1
     except FloatingPointError as error:
         add_step(error, "while", step)

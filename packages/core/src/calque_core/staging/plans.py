@@ -12,12 +12,11 @@ import marshal
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from calque_core.context import DEFAULT_SETTINGS, Settings, here
+from calque_core.context import DEFAULT_SETTINGS, allow_plans, here
 from calque_core.epoch import forget_with_rules, rule_epoch
 from calque_core.traces.trace import Trace, evaluation
 
@@ -41,20 +40,6 @@ def all_take_plans(trace: Trace | None) -> bool:
             return False
         trace = trace.parent
     return True
-
-
-@lru_cache(maxsize=64)
-def allow_plans(settings: Settings) -> bool:
-    """Tell whether operations may run as plans under settings: none asks to see each operation or its results.
-
-    >>> from calque_core.config import current, enable_checks
-    >>> from calque_core.extend import allow_plans
-    >>> with enable_checks():
-    ...     allow_plans(current())
-    False
-    """
-    is_checked = settings.enable_checks or settings.debug_nans or settings.debug_infs or settings.checking_leaks
-    return not is_checked and settings.numpy_rank_promotion != "warn"
 
 
 def exact_params(params: Mapping[str, Any]) -> tuple[Any, ...]:

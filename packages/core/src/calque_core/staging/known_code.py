@@ -1,0 +1,147 @@
+"""Programs that run again and again, as straight-line code.
+
+One idea: an interpreter takes longer for an equation than NumPy for a small array, and a loop runs the program of its
+step many times.  So a program that ran some times becomes a Python function, for arguments of its own types.  A
+function that is traced anew gives an equal program, which finds the code of the first one.  An error is left to the
+interpreter, which names the place.
+
+Read next: `jaxprs/straight_line.py`, which writes the code; `ops/scan.py`, whose step runs so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from calque_core.context import Settings, allow_plans, here, merely_evaluates
+from calque_core.epoch import forget_with_rules, rule_epoch
+from calque_core.jaxprs.interpret import run_jaxpr
+from calque_core.jaxprs.jaxpr import Atom, Jaxpr, Literal, Var
+from calque_core.jaxprs.straight_line import StraightLine, is_straight
+from calque_core.staging.plans import exact_params
+from calque_core.traces.trace import are_canonical, plain_types
+from calque_core.types.avals import typeof
+
+Value = Any
+Code = Callable[..., Sequence[Value]]
+
+
+class _History:
+    """How often a program ran, the key of its code, and its code by settings and rule epoch."""
+
+    __slots__ = ("codes", "key", "runs")
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.key: Any = None
+        self.codes: dict[Any, Code | None] = {}
+
+
+def run_again(jaxpr: Jaxpr, *args: Value) -> list[Value]:
+    """Return what `run_jaxpr` returns of a program with its own constants: for programs that run many times.
+
+    >>> import numpy as np
+    >>> from calque_core import make_jaxpr
+    >>> program = make_jaxpr(lambda x: 2.0 * x)(np.ones(2))
+    >>> outs = [run_again(program, np.array([1.0, 2.0])) for _ in range(100)]
+    >>> outs[0], outs[-1]
+    ([array([2., 4.])], [array([2., 4.])])
+    """
+    history = jaxpr.memo("history", _History)
+    history.runs += 1
+    if history.runs > 1 and merely_evaluates():
+        outs = outs_of_code(jaxpr, args, history)
+        if outs is not None:
+            return list(outs)
+    return run_jaxpr(jaxpr, jaxpr.consts, *args)
+
+
+def outs_of_code(jaxpr: Jaxpr, args: Sequence[Value], history: _History) -> Sequence[Value] | None:
+    """Return the results of a program in evaluation, by its code; None if it has to be interpreted."""
+    if not plain_types.keys() >= set(map(type, args)):
+        return None
+    settings = here().settings
+    if not allow_plans(settings) or not are_canonical(args):
+        return None
+    state = settings, rule_epoch()
+    code = history.codes[state] if state in history.codes else _found(jaxpr, history, state)
+    if code is None:
+        return None
+    for x, v in zip(args, jaxpr.invars):
+        if typeof(x) != v.aval:
+            return None
+    try:
+        return code(*jaxpr.consts, *args)
+    except Exception:  # noqa: BLE001  the interpreter raises it again
+        return None
+
+
+def _found(jaxpr: Jaxpr, history: _History, state: tuple[Settings, int]) -> Code | None:
+    """Return the code of an equal program, or new code after some runs; keep it in the history of this program."""
+    try:
+        history.key = history.key or key_of(jaxpr)
+        key = state, history.key
+        is_known = key in _codes
+    except TypeError:  # parameters that cannot be hashed
+        key, is_known = None, False
+    if not is_known and history.runs <= _SOME_RUNS:
+        return None
+    history.codes[state] = code = _codes[key] if is_known else code_of(jaxpr)
+    if key is not None and not is_known:
+        if len(_codes) >= _LIMIT:
+            _codes.clear()
+        _codes[key] = code
+    return code
+
+
+_SOME_RUNS = 16  # to make code takes as long as some of them
+_LIMIT = 1024
+_codes: dict[Any, Code | None] = {}
+
+
+@forget_with_rules
+def _forget_codes() -> None:
+    _codes.clear()
+
+
+def code_of(jaxpr: Jaxpr) -> Code | None:
+    """Return a program as a function of its constants and arguments, of its types; None if it has no such code."""
+    if not 0 < len(jaxpr.eqns) <= _MOST_EQUATIONS or jaxpr.effects:
+        return None
+    variables = [*jaxpr.constvars, *jaxpr.invars, *(v for eqn in jaxpr.eqns for v in eqn.outvars)]
+    if any(map(_is_weak_float, variables)) or not is_straight(jaxpr):
+        return None
+    code = StraightLine()
+    arguments = code.arguments([*jaxpr.constvars, *jaxpr.invars])
+    whole = jaxpr.replace(constvars=(), consts=(), invars=[*jaxpr.constvars, *jaxpr.invars])
+    return code.function(arguments, f"[{', '.join(code.results(whole))}]")
+
+
+_MOST_EQUATIONS = 1_000  # the code of more takes a large part of a second
+
+
+def _is_weak_float(v: Var) -> bool:
+    """Tell whether evaluation may give a Python float for a variable, where code gives a scalar of NumPy's."""
+    return bool(getattr(v.aval, "weak_type", False) and v.aval.kind == "f")
+
+
+def key_of(jaxpr: Jaxpr) -> tuple[Any, ...]:
+    """Return a key that is equal for programs with equal code.
+
+    >>> from calque_core import lax, make_jaxpr
+    >>> sine, another, cosine = (make_jaxpr(lambda x, f=f: f(x) * 2.0)(1.0) for f in (lax.sin, lax.sin, lax.cos))
+    >>> key_of(sine) == key_of(another), key_of(sine) == key_of(cosine)
+    (True, False)
+    """
+    arguments = (*jaxpr.constvars, *jaxpr.invars)
+    numbers: dict[Any, int] = {v: i for i, v in enumerate(arguments)}
+
+    def name(x: Atom) -> Any:
+        return (type(x.val), repr(x.val), x.aval) if type(x) is Literal else numbers[x]
+
+    parts: list[Any] = [len(arguments), *(v.aval for v in arguments)]
+    for eqn in jaxpr.eqns:
+        parts += eqn.primitive, exact_params(eqn.params), tuple(map(name, eqn.invars))
+        for v in eqn.outvars:
+            numbers[v] = len(numbers)
+    return *parts, *map(name, jaxpr.outvars)
