@@ -81,6 +81,8 @@ def cotangent_leaves(tree: PyTreeDef, ct: Any, who: str) -> list[Value]:
 
     Raises: TypeError if the structures differ.
     """
+    if tree.is_leaf and is_array_like(ct):  # nearly always
+        return [ct]
     nonzero_leaves = [x for x in tree_leaves(ct, is_leaf=lambda x: x is None) if x is not None]
     try:
         leaves = flatten_axes("the cotangent", tree, ct)
