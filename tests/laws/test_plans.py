@@ -186,6 +186,32 @@ def test_an_array_of_64_bits_counts_as_one_of_32_beside_known_code():
             assert calque.grad(lambda x: lax.sin(x) * np.float64(2.0))(np.float32(1.0)).dtype == np.float32
 
 
+def test_functions_of_arrays_of_numpys_run_as_code_under_a_setting_and_give_what_they_gave(rules):
+    wide, narrow = np.linspace(-1.0, 1.0, 6).reshape(2, 3), np.ones((2, 3), np.float32)
+    calls = [
+        lambda x: cnp.sin(x), lambda x: cnp.mean(x, axis=1), lambda x: cnp.sum(x, keepdims=True), lambda x: x,
+        lambda x: cnp.add(x, 2.5), lambda x: cnp.std(x), lambda x: cnp.maximum(x, x), lambda x: cnp.dot(x, x.T),
+    ]  # fmt: skip
+    for around in SETTINGS.values():
+        with around():
+            for x in (wide, narrow):
+                outcomes = [[outcome(lambda f=f, x=x: f(x)) for f in calls] for _ in range(CALLS)]
+                for first, last in zip(outcomes[0], outcomes[-1], strict=True):
+                    assert_same(first, last)
+            rules.clear()
+            assert cnp.mean(narrow, axis=1).dtype == np.float32
+            assert rules == []
+
+
+def test_a_function_that_looks_at_integers_looks_at_each_call():
+    with config.enable_x64(False):
+        for _ in range(CALLS):
+            with pytest.raises(ValueError, match="negative power"):
+                cnp.power(np.array([2]), np.array([-1]))
+            with pytest.raises(IndexError):
+                cnp.take(np.ones(3), np.array([5]), mode="raise")
+
+
 # Device arrays
 
 

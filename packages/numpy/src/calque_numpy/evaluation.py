@@ -18,6 +18,7 @@ from calque_core import ArrayMethods, NumpyRuleError
 from calque_core.extend import (
     DEFAULT_SETTINGS,
     active,
+    evaluate_by_types,
     function_evaluators,
     has_tracer,
     here,
@@ -80,7 +81,7 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
 
     @mark_wrapper
     @wraps(function)
-    def first(*args: Any, **kwargs: Any) -> Value:
+    def first(*args: Any, **kwargs: Any) -> Value:  # noqa: C901  (hot)
         if active and not merely_evaluates():
             return _by_rules(function, numpy_function, args, kwargs)
         if is_by_types and function_evaluators and not kwargs:
@@ -100,6 +101,8 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
             else:
                 if type(out) is not _ndarray or out.dtype in _DTYPES:
                     return out
+        elif is_by_types and _are_floats_and_options((*args, *kwargs.values())):
+            return evaluate_by_types(function, args, kwargs)
         return _by_rules(function, numpy_function, args, kwargs)
 
     return _named(first, name, numpy_function, module)
@@ -149,6 +152,11 @@ def _after_refusal(
     if isinstance(error, NumpyRuleError) and is_known:
         return numpy_function(*host_values(args), **host_values(kwargs))
     raise error
+
+
+def _are_floats_and_options(args: Iterable[Value]) -> bool:
+    """Tell whether types decide a function of `args`: at integers, one such as `power` looks."""
+    return all(x.dtype.kind in "fc" if type(x) is _ndarray else type(x) in _SCALARS for x in args)
 
 
 def _are_numpys(args: Iterable[Value]) -> bool:

@@ -114,7 +114,7 @@ if _TYPE_CHECKING:
     from calque_core.primitives.primitive import results_of
     from calque_core.primitives.rule_results import gives_lists, wrong_result
     from calque_core.primitives.rules import missing_rule, rules_by_family, settings_key
-    from calque_core.staging.by_types import by_types
+    from calque_core.staging.by_types import by_types, evaluate_by_types
     from calque_core.staging.expansions import (
         FunctionProgram, Option, add_option, add_options, function_program, holds_equations_alone, is_new_operand,
         makes_its_results, may_expand, staged_apart,
@@ -241,7 +241,7 @@ _LATE = {
     "calque_core.primitives.primitive": "results_of",
     "calque_core.primitives.rule_results": "gives_lists, wrong_result",
     "calque_core.primitives.rules": "missing_rule, rules_by_family, settings_key",
-    "calque_core.staging.by_types": "by_types",
+    "calque_core.staging.by_types": "by_types, evaluate_by_types",
     "calque_core.staging.expansions": (
         "FunctionProgram, Option, add_option, add_options, function_program, holds_equations_alone, is_new_operand, "
         "makes_its_results, may_expand, staged_apart"
@@ -281,8 +281,8 @@ __all__ = [
     "Settings", "DEFAULT_SETTINGS", "here", "merely_evaluates", "own_context", "active", "entered", "settings_key",
     # Traces
     "JaxprTrace", "BorrowingTrace", "JitTracer", "new_eqn", "record_call", "check_lift", "only_evaluates",
-    "plain_types", "are_canonical", "canonical_value", "ArrayOperations", "by_types", "types_decide",
-    "decided_by_types", "FunctionOfItems", "function_evaluators", "register_function_evaluator",
+    "plain_types", "are_canonical", "canonical_value", "ArrayOperations", "by_types", "evaluate_by_types",
+    "types_decide", "decided_by_types", "FunctionOfItems", "function_evaluators", "register_function_evaluator",
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
     "scalar_dtype", "real_dtype", "dtype_name", "kind_of", "SHORT_DTYPES", "short_dtype", "wide_dtype", "bit_width",
