@@ -176,6 +176,18 @@ def test_a_backward_pass_under_other_settings_has_the_types_of_the_forward_pass(
         np.testing.assert_allclose(inside, 2.0 * np.cos(1.0) * out, rtol=1e-6)
 
 
+def test_a_python_float_counts_anew_where_a_setting_is_changed_inside_a_function():
+    def fun(x):
+        y = cnp.sin(x)
+        with config.default_dtype_bits(32):
+            return y * x
+
+    for way in (lambda: calque.jvp(fun, (0.3,), (1.0,)), lambda: calque.value_and_grad(fun)(0.3)):
+        plans._forget_plans()
+        outs = [way()[0] for _ in range(CALLS)]
+        assert set(outs) == {np.sin(0.3) * np.float64(np.float32(0.3))}
+
+
 def test_an_array_of_64_bits_counts_as_one_of_32_beside_known_code():
     wide = np.linspace(0.0, 1.0, 3)
     with config.enable_x64(False):

@@ -112,6 +112,19 @@ def test_each_setting_has_its_own_code():
     assert run_again(jaxpr, X)[0].dtype == np.float64
 
 
+def test_a_program_of_64_bits_under_a_setting_of_32_is_interpreted():
+    def fun(x):
+        wide = lax.convert_element_type(x, np.float64)
+        return (wide + 1e-10) - wide
+
+    x = X.astype(np.float32)
+    jaxpr = make_jaxpr(fun)(x)
+    with config.enable_x64(False):
+        outs = [run_again(jaxpr, x)[0].tolist() for _ in range(RUNS + 3)]
+    assert outs == [[0.0, 0.0, 0.0]] * len(outs)
+    assert np.all(run_again(jaxpr, x)[0] > 0.0)
+
+
 def test_an_error_of_code_is_the_error_of_the_interpreter():
     def fails(jaxpr):
         with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="divide by zero") as caught:

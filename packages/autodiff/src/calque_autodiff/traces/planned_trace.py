@@ -54,6 +54,7 @@ class PlannedTracer(ArrayOperations, JVPTracer):
 Operands = tuple[list[Value], list[Value]]  # the primals of operands; the tangents of operands that have a tangent
 _OPERANDS = frozenset((np.ndarray, *SCALAR_TYPES))  # the classes of a primitive's operands without a tangent
 _ARRAYS_AND_FLOATS = FLOATS | {np.ndarray}
+_WEAK = frozenset((float, complex))
 _MOST_DERIVATIVES = 3  # one inside the other: the code of more is large, and pays after dozens of calls only
 
 
@@ -155,6 +156,8 @@ class PlannedTrace(JVPTrace):
             kind = type(x)
             if kind is PlannedTracer and x._trace is self:
                 primal = x.primal
+                if type(primal) in _WEAK and typeof(primal) != x.aval:  # a setting was changed since it was made
+                    return None
                 key.append(x.aval)
                 primals.append(primal)
                 tangents.append(x._tangent)

@@ -20,7 +20,8 @@ from calque_core.jaxprs.jaxpr import Atom, Jaxpr, Literal, Var
 from calque_core.jaxprs.straight_line import StraightLine, is_straight
 from calque_core.staging.plans import exact_params
 from calque_core.traces.trace import are_canonical, plain_types
-from calque_core.types.avals import typeof
+from calque_core.types.avals import ShapedArray, typeof
+from calque_core.types.dtypes import canonicalize_dtype
 
 Value = Any
 Code = Callable[..., Sequence[Value]]
@@ -58,10 +59,11 @@ def run_again(jaxpr: Jaxpr, *args: Value) -> list[Value]:
 
 def outs_of_code(jaxpr: Jaxpr, args: Sequence[Value], history: _History) -> Sequence[Value] | None:
     """Return the results of a program in evaluation, by its code; None if it has to be interpreted."""
-    if not plain_types.keys() >= set(map(type, args)):
+    values = (*jaxpr.consts, *args)
+    if not plain_types.keys() >= set(map(type, values)):
         return None
     settings = here().settings
-    if not allow_plans(settings) or not are_canonical(args):
+    if not allow_plans(settings) or not are_canonical(values):
         return None
     state = settings, rule_epoch()
     code = history.codes[state] if state in history.codes else _found(jaxpr, history, state)
@@ -71,7 +73,7 @@ def outs_of_code(jaxpr: Jaxpr, args: Sequence[Value], history: _History) -> Sequ
         if typeof(x) != v.aval:
             return None
     try:
-        return code(*jaxpr.consts, *args)
+        return code(*values)
     except Exception:  # noqa: BLE001  the interpreter raises it again
         return None
 
@@ -109,7 +111,7 @@ def code_of(jaxpr: Jaxpr) -> Code | None:
     if not 0 < len(jaxpr.eqns) <= _MOST_EQUATIONS or jaxpr.effects:
         return None
     variables = [*jaxpr.constvars, *jaxpr.invars, *(v for eqn in jaxpr.eqns for v in eqn.outvars)]
-    if any(map(_is_weak_float, variables)) or not is_straight(jaxpr):
+    if any(map(_is_weak_float, variables)) or not all(map(_is_canonical, variables)) or not is_straight(jaxpr):
         return None
     code = StraightLine()
     arguments = code.arguments([*jaxpr.constvars, *jaxpr.invars])
@@ -123,6 +125,13 @@ _MOST_EQUATIONS = 1_000  # the code of more takes a large part of a second
 def _is_weak_float(v: Var) -> bool:
     """Tell whether evaluation may give a Python float for a variable, where code gives a scalar of NumPy's."""
     return bool(getattr(v.aval, "weak_type", False) and v.aval.kind == "f")
+
+
+def _is_canonical(v: Var) -> bool:
+    """Tell whether a variable has the dtype that the settings give it; evaluation converts others."""
+    if here().settings.enable_x64 or type(v.aval) is not ShapedArray:
+        return True
+    return canonicalize_dtype(v.aval.dtype) == v.aval.dtype
 
 
 def key_of(jaxpr: Jaxpr) -> tuple[Any, ...]:
