@@ -188,6 +188,19 @@ def test_a_python_float_counts_anew_where_a_setting_is_changed_inside_a_function
         assert set(outs) == {np.sin(0.3) * np.float64(np.float32(0.3))}
 
 
+@pytest.mark.parametrize("around", SETTINGS)
+def test_numbers_that_a_condition_chooses_have_the_bits_of_the_setting(around):
+    """The rule of `2.0**x` chooses between two numbers, and takes the logarithm."""
+    for way in (calque.grad, calque.vmap, lambda f: lambda v: calque.jvp(f, (v,), (v,))):
+        for power in (lambda x: 2.0**x, lambda x: x**2.5, lambda x: np.power(3.0, x) * x):
+            fun = way(lambda x, f=power: np.sum(f(x)))
+            x = np.linspace(0.5, 1.5, 6, dtype=np.float32).reshape((2, 3) if way is calque.vmap else 6)
+            with SETTINGS[around]():
+                plans._forget_plans()
+                outcomes = [outcome(lambda fun=fun, x=x: fun(x)) for _ in range(CALLS)]
+            assert_same(outcomes[0], outcomes[-1])
+
+
 def test_an_array_of_64_bits_counts_as_one_of_32_beside_known_code():
     wide = np.linspace(0.0, 1.0, 3)
     with config.enable_x64(False):

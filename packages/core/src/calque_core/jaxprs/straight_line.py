@@ -29,8 +29,8 @@ Value = Any
 def is_straight(program: Jaxpr) -> bool:
     """Tell whether the evaluation of each equation is one call of a function that binds nothing.
 
-    Such a function computes with Python scalars in 64 bits, so where they count as 32 bits, operands that are all weak
-    are left to evaluation.
+    Such a function computes with Python scalars in 64 bits.  So where they count as 32 bits, an operation without a
+    strong operand of their dtype is left to evaluation.
 
     >>> from calque_core import make_jaxpr
     >>> from calque_core.extend import is_straight
@@ -41,8 +41,12 @@ def is_straight(program: Jaxpr) -> bool:
 
 
 def _has_narrow_scalars(eqn: JaxprEqn) -> bool:
-    is_narrow = [getattr(x.aval, "weak_type", False) and x.aval.dtype in _NARROW for x in eqn.invars]
-    return bool(is_narrow) and all(is_narrow)
+    """Tell whether some operands are weak, of 32 bits, and no strong operand has their dtype."""
+    dtypes: tuple[set[Any], set[Any]] = set(), set()
+    for x in eqn.invars:
+        dtypes[getattr(x.aval, "weak_type", False)].add(getattr(x.aval, "dtype", None))
+    strong, weak = dtypes
+    return not (weak - strong).isdisjoint(_NARROW)
 
 
 _NARROW = frozenset(map(np.dtype, (np.int32, np.float32, np.complex64)))
