@@ -60,7 +60,7 @@ class Pull(NamedTuple):
     is_whole: bool  # whether `nonzero` marks each operand
 
     def without_code(self) -> Pull:
-        """Return the way back of which the program alone is known."""
+        """Return the way back as a program alone, without code."""
         return self._replace(code=None, consuming=None, adding=None)
 
 
