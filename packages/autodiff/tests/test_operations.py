@@ -160,7 +160,7 @@ def test_an_operation_is_two_functions_and_two_programs():
     assert residuals == (2.0,)
     np.testing.assert_array_equal(operation.pull.code.function(CONSTANT, 2.0)[0], 2.0 * CONSTANT)
     np.testing.assert_array_equal(operation.pull.for_tracers(2.0, CONSTANT)[0], 2.0 * CONSTANT)
-    np.testing.assert_array_equal(eval_jaxpr(operation.linear, (), 2.0, CONSTANT)[0], 2.0 * CONSTANT)
+    np.testing.assert_array_equal(eval_jaxpr(operation.programs().linear, (), 2.0, CONSTANT)[0], 2.0 * CONSTANT)
 
 
 def test_an_operation_without_a_derivative_is_code_that_records_no_step():

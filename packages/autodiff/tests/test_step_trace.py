@@ -24,7 +24,7 @@ def steps_of(f, *args):
 def test_a_function_with_many_equations_is_one_step():
     (step,) = steps_of(lambda x: np.var(x, axis=0), X)
     assert type(step) is Step
-    assert len(step.operation.linear.eqns) > 3
+    assert len(step.operation.programs().linear.eqns) > 3
 
 
 def test_the_program_of_a_derivative_by_rules_is_that_by_steps():

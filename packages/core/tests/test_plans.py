@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from calque_core import ShapedArray
 from calque_core.extend import Plans, advance_rule_epoch, exact_params
+from calque_core.lax import neg_p
 
 
 def test_a_plan_is_made_once_and_of_the_facts_of_its_third_meeting():
@@ -72,3 +74,62 @@ ALIKE = [
 def test_parameters_that_can_be_told_apart_have_keys_that_differ(one, other):
     assert exact_params({"k": one}) != exact_params({"k": other})
     assert exact_params({"k": one}) == exact_params({"k": one})
+
+
+# One plan for all shapes
+
+
+def shared_plans(made):
+    """Return plans of negation that are made once for all shapes, and list in `made` the shapes that made a plan."""
+
+    def make(aval):
+        made.append(aval.shape)
+        return aval.shape
+
+    return Plans(make, lambda plan, shape: lambda new: ("shared", plan, new))
+
+
+def of_shapes(plans, *shapes, dtype="f8"):
+    avals = [ShapedArray(shape, dtype) for shape in shapes]
+    return [plans.find([neg_p, aval], aval) for aval in avals]
+
+
+def test_meetings_in_all_shapes_count_together_and_make_one_plan():
+    made = []
+    plans = shared_plans(made)
+    assert of_shapes(plans, (2,), (3,), (4,), (5,), (0,)) == [
+        *[None, None, (4,)],
+        *[("shared", (4,), (5,)), ("shared", (4,), (0,))],
+    ]
+    assert made == [(4,)]
+
+
+def test_another_rank_dtype_or_a_large_array_has_a_plan_of_its_own():
+    made = []
+    plans = shared_plans(made)
+    of_shapes(plans, (2,), (3,), (4,))
+    assert of_shapes(plans, (2, 2)) == of_shapes(plans, (9000,)) == of_shapes(plans, (2,), dtype="f4") == [None]
+    assert of_shapes(plans, ()) == [None]
+
+
+def test_a_plan_that_cannot_be_shared_is_one_for_its_shape():
+    plans = Plans(lambda aval: aval.shape, lambda plan, shape: None)
+    assert of_shapes(plans, (2,), (3,), (4,), (5,), (5,), (5,)) == [None, None, (4,), None, None, (5,)]
+
+
+def test_shared_plans_are_the_first_to_be_dropped(monkeypatch):
+    monkeypatch.setattr("calque_core.staging.plans._LIMIT", 10)
+    made = []
+    plans = shared_plans(made)
+    for n in range(1, 50):
+        of_shapes(plans, (n,))
+    assert made == [(3,)]
+    assert len(plans.known) <= 10
+
+
+def test_a_new_rule_drops_shared_plans():
+    made = []
+    plans = shared_plans(made)
+    of_shapes(plans, (2,), (3,), (4,), (5,))
+    advance_rule_epoch()
+    assert of_shapes(plans, (5,), (6,), (7,)) == [None, None, (7,)]

@@ -24,8 +24,8 @@ from calque_autodiff.jaxprs import linearization
 from calque_autodiff.recorded import recorded_jvp
 from calque_autodiff.traces.steps import (
     FLOATS,
-    Known,
     LinearizedOperation,
+    Programs,
     Pull,
     PullCode,
     Push,
@@ -55,15 +55,20 @@ from calque_core.extend import (
     JitTracer,
     Plans,
     Settings,
+    Shape,
     StraightLine,
+    acts_by_element,
     entered,
     function_program,
     here,
     holds_equations_alone,
+    in_shape,
+    is_large,
     is_straight,
     makes_its_results,
     merge_equal_equations,
 )
+from calque_core.lax import reduce_sum_p
 
 Value = Any
 
@@ -115,15 +120,9 @@ def _linearized(program: Jaxpr, mask: Sequence[bool], multiple_results: bool) ->
     pull = pull_for((True,)) if is_single else None
     if pull is not None and pull.code is None:
         return None
-    return LinearizedOperation(
-        [v.aval for v in outs],
-        dot_avals,
-        Known(function, jaxpr_as_fun(known), sources, captured),
-        linear,
-        pull,
-        pull_for,
-        cache(partial(_push, program, mask)),
-    )
+    programs = Programs(program, mask, jaxpr_as_fun(known), sources, linear, pull_for)
+    push = cache(partial(_push, program, mask))
+    return LinearizedOperation([v.aval for v in outs], dot_avals, (function, captured), pull, push, programs)
 
 
 def _pull(settings: Settings, linear: Jaxpr, num_residuals: int, has_ct: tuple[bool, ...]) -> Pull:
@@ -139,9 +138,9 @@ def _pull(settings: Settings, linear: Jaxpr, num_residuals: int, has_ct: tuple[b
         return Pull(None, None, None, for_tracers, nonzero, is_whole)
     cts = transposed.invars[num_residuals:]
     adding = _adding_code(transposed, num_residuals)
-    is_kept = [adding is not None or _is_large(v.aval) for v in transposed.outvars]
+    is_kept = [adding is not None or is_large(v.aval) for v in transposed.outvars]
     code = _pull_code(transposed, num_residuals, (), is_kept)
-    consuming = _pull_code(transposed, num_residuals, cts, is_kept) if any(_is_large(v.aval) for v in cts) else code
+    consuming = _pull_code(transposed, num_residuals, cts, is_kept) if any(is_large(v.aval) for v in cts) else code
     return Pull(code, consuming, adding, for_tracers, nonzero, is_whole)
 
 
@@ -166,14 +165,6 @@ def _adding_code(transposed: Jaxpr, num_residuals: int) -> Callable[..., None] |
     if not code.adds(transposed, "total"):
         return None
     return code.function(["total", *names[num_residuals:], *names[:num_residuals]], "None")
-
-
-def _is_large(aval: Any) -> bool:
-    """Tell whether a new array takes longer than to remember who refers to the old one."""
-    return bool(aval.size * aval.dtype.itemsize >= _LARGE)
-
-
-_LARGE = 8 << 10  # bytes
 
 
 def _push(program: Jaxpr, mask: Sequence[bool]) -> Push:
@@ -236,8 +227,44 @@ def _operands_of(key: Sequence[Any]) -> tuple[list[Any], list[bool]]:
     return avals, mask
 
 
+def _shared(operation: LinearizedOperation, shape: Shape) -> Callable[[Shape], LinearizedOperation] | None:
+    """Return the function from a shape to the operation on arrays of that shape; `operation` is for arrays of `shape`.
+
+    It is None unless all equations of the operation and of its derivative act on each element alone.
+    """
+    programs = operation.programs()
+    ways = [programs.known.jaxpr, programs.linear]
+    if operation.pull is None:
+        if any(operation.dot_avals):
+            return None
+    elif operation.pull.for_tracers is not None:
+        ways.append(operation.pull.for_tracers.jaxpr)
+    if not all(acts_by_element(program, shape, _SUMS) for program in ways):
+        return None
+
+    @cache
+    def push() -> Push | None:
+        own = operation.push()
+        return own if own is not None and acts_by_element(own.for_tracers.jaxpr, shape, _SUMS) else None
+
+    def by_rules(new: Shape) -> LinearizedOperation:
+        program = in_shape(programs.program, shape, new)
+        with entered(evaluation, settings=operation.settings):
+            of_rules = _linearized(program, programs.mask, operation.pull is None)
+        assert of_rules is not None, program
+        return of_rules
+
+    pull = None if operation.pull is None else operation.pull._replace(for_tracers=None)
+    code = operation.run, operation.captured
+    shared = LinearizedOperation(operation.out_avals, operation.dot_avals, code, pull, push, None)
+    return lambda new: shared.in_shape(shape, new, by_rules)
+
+
+_SUMS = (reduce_sum_p,)
+
+
 class SteppedFunction(NamedTuple):
-    """A function as one operation.
+    """A function as one operation; the program of `function` may be for arrays of another shape.
 
     There is no operation if the equations depend on the values of floats, as those of `x**0.5` may.
     """
@@ -295,12 +322,20 @@ def _stepped(known: FunctionProgram, mask: Sequence[bool]) -> SteppedFunction | 
     return SteppedFunction(known, operation)
 
 
+def _shared_function(stepped: SteppedFunction, shape: Shape) -> Callable[[Shape], SteppedFunction] | None:
+    """Return the function from a shape to a function of arrays of that shape; `stepped` is for arrays of `shape`."""
+    if stepped.operation is None:
+        return lambda new: stepped
+    for_shape = _shared(stepped.operation, shape)
+    return None if for_shape is None else lambda new: SteppedFunction(stepped.function, for_shape(new))
+
+
 def _operations_of(known: FunctionProgram) -> list[Any]:
     """Return the equations of a function without their operands, and the types of its results."""
     return [[(eqn.primitive, eqn.params) for eqn in known.program.eqns], known.program.out_avals]
 
 
 # The operations that ran so far: primitives, programs, and functions.
-primitive_operations = Plans(_operation_of_key)
+primitive_operations = Plans(_operation_of_key, _shared)
 program_operations = Plans(_operation_of_program)
-function_operations = Plans(_function_of_types)
+function_operations = Plans(_function_of_types, _shared_function)

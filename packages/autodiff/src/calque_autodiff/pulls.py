@@ -82,7 +82,7 @@ def pull_step(
     cts = [computed(bars.pop(v, None)) for v in results]
     has_ct = tuple([ct is not None for ct in cts])
     if any(has_ct):
-        _add_pulled(operation, operation.pull_for(has_ct), marked(cts, has_ct), invars, residuals, bars)
+        _add_pulled(operation, operation.programs().pull_for(has_ct), marked(cts, has_ct), invars, residuals, bars)
 
 
 def _add_pulled(
@@ -115,4 +115,5 @@ def _pulled(
     if pull.code is not None and context.settings == operation.settings and _is_evaluated(trace, cts, residuals):
         with suppress(Exception):  # the program raises it again, and names the primitive
             return pull.code.function(*cts, *residuals)
-    return trace.process_function(pull.for_tracers, [*residuals, *cts], {})  # type: ignore[no-any-return]
+    program = pull.for_tracers or operation.programs().pull_for((True,)).for_tracers
+    return trace.process_function(program, [*residuals, *cts], {})  # type: ignore[no-any-return]

@@ -18,6 +18,7 @@ from calque_core import ArrayMethods, NumpyRuleError
 from calque_core.extend import (
     DEFAULT_SETTINGS,
     active,
+    elementwise_function,
     evaluate_by_types,
     function_evaluators,
     has_tracer,
@@ -27,7 +28,6 @@ from calque_core.extend import (
     late_function,
     mark_wrapper,
     merely_evaluates,
-    types_decide,
 )
 from calque_core.extend.numpy_functions import with_arrays, with_items
 
@@ -77,7 +77,7 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
     """
     is_by_types, evaluator_of = name in _BY_TYPES, function_evaluators.get
     if isinstance(numpy_function, np.ufunc):
-        types_decide(function)
+        elementwise_function(function)
 
     @mark_wrapper
     @wraps(function)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, finfo, implements, lax, typeof
-from calque_core.extend import types_decide
+from calque_core.extend import elementwise_function, types_decide
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import (
     absolute,
@@ -34,7 +34,7 @@ _MISSING = object()
 
 
 @implements(np.where)
-@types_decide
+@elementwise_function
 def where(condition: Value, x: Value = _MISSING, y: Value = _MISSING) -> Value:
     """Return the elements of `x` where the condition holds, and of `y` elsewhere.
 

@@ -32,8 +32,12 @@ class PushTrace(PlannedTrace):
         """Run an operation's straight-line code; return None where a rule has to run."""
         values = [*primals, *tangents]
         try:
-            push = operation.push()
-            if plain_types.keys() >= set(map(type, values)):
+            is_plain = plain_types.keys() >= set(map(type, values))
+            known = operation if is_plain else operation.for_tracers()
+            push = None if known is None else known.push()
+            if push is None:
+                return None
+            if is_plain:
                 results = push.function(*values)
             else:
                 results = self.under_parent(self.parent.process_function, push.for_tracers, values, {})  # type: ignore[union-attr]

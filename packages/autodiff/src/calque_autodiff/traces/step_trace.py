@@ -41,9 +41,11 @@ class StepTrace(PlannedTrace):
             if plain_types.keys() >= set(map(type, primals)):
                 out, residuals = operation.run(*primals)
             else:
-                out, residuals = self.under_parent(operation.run_under, self.parent, primals)
-                if self.parent is evaluation:  # device arrays
-                    operation = operation.interpreted()
+                of_rules = operation.for_tracers()
+                if of_rules is None:
+                    return None
+                out, residuals = self.under_parent(of_rules.run_under, self.parent, primals)
+                operation = of_rules.interpreted() if self.parent is evaluation else of_rules  # device arrays
         except Exception:  # noqa: BLE001  the rule raises it again, and names the place
             return None
         position = current_position(3)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core import ArrayMethods, Jaxpr, Trace, Tracer, Var
-from calque_core.extend import here
+from calque_core.extend import JaxprFunction, Shape, aval_in_shape, here
 
 Value = Any
 
@@ -47,15 +47,16 @@ class Pull(NamedTuple):
     """The way back through an operation for one pattern of cotangents.
 
     It returns a cotangent for each operand with a tangent that the mask `nonzero` marks.  `for_tracers`, a function of
-    the residuals, then the cotangents, returns the same for any values; there is no `code` if the operations cannot run
-    without rules.  `consuming` is for cotangents that nothing else refers to, and may write to them.  `adding` is a
-    function of an array, then of what `code` takes: it adds the only result to the array, as for slices.
+    the residuals, then the cotangents, returns the same for any values; it is None where the code is that of another
+    shape.  There is no `code` if the operations cannot run without rules.  `consuming` is for cotangents that nothing
+    else refers to, and may write to them.  `adding` is a function of an array, then of what `code` takes: it adds the
+    only result to the array, as for slices.
     """
 
     code: PullCode | None
     consuming: PullCode | None
     adding: Callable[..., None] | None
-    for_tracers: Callable[..., list[Value]]
+    for_tracers: JaxprFunction | None
     nonzero: Sequence[bool]
     is_whole: bool  # whether `nonzero` marks each operand
 
@@ -64,19 +65,21 @@ class Pull(NamedTuple):
         return self._replace(code=None, consuming=None, adding=None)
 
 
-class Known(NamedTuple):
-    """The way forward through an operation: to its results and residuals.
+class Programs(NamedTuple):
+    """An operation as programs, for values that its code does not take.
 
-    `function` returns the result, or a list of results if there are several or none has a tangent, and a tuple of
-    residuals; it takes no tracers.  `for_tracers`, a function of any values, returns a list of the results and of the
-    residuals that are no operands; `places` holds the place of each residual among the operands, ("in", i), or in this
-    list, ("out", i).  Residuals may refer to the memory of the operands at the positions `captured`.
+    `program` is the operation, whose operands in `mask` have tangents.  `known` is the way forward: it returns a list
+    of the results and of the residuals that are no operands; `places` holds the place of each residual among the
+    operands, ("in", i), or in this list, ("out", i).  `linear` is the derivative, of the residuals, then the tangents.
+    `pull_for` gives the way back from the mask of the nonzero tangents that have a cotangent.
     """
 
-    function: Callable[..., tuple[Any, tuple[Value, ...]]]
-    for_tracers: Callable[..., list[Value]]
+    program: Jaxpr
+    mask: Sequence[bool]
+    known: JaxprFunction
     places: Sequence[tuple[str, int]]
-    captured: Sequence[int]
+    linear: Jaxpr
+    pull_for: Callable[[tuple[bool, ...]], Pull]
 
 
 class Push(NamedTuple):
@@ -86,58 +89,94 @@ class Push(NamedTuple):
     """
 
     function: Callable[..., Sequence[Value]]
-    for_tracers: Callable[..., list[Value]]
+    for_tracers: JaxprFunction
 
 
 class LinearizedOperation:
     """A primitive or a function on operands of known types, some of which have tangents.
 
-    `known` is the way forward, and `run` its function.  `linear` is the derivative as a program of the residuals, then
-    the tangents.  `pull` is the way back from a single result with a tangent; otherwise `pull_for` gives it, from the
-    mask of the nonzero tangents that have a cotangent.  `out_avals` are the types of the results, `dot_avals` those of
-    their tangents, None for a tangent that is zero.  `push()` is the way forward with tangents.
+    `run` is the code of the way forward: it returns the result, or a list of results if there are several or none has
+    a tangent, and a tuple of residuals, which may refer to the memory of the operands at the positions `captured`.
+    `pull` is the way back from a single result with a tangent.  `out_avals` are the types of the results, `dot_avals`
+    those of their tangents, None for a tangent that is zero.  `push()` is the way forward with tangents, None if the
+    rules have to run.
 
     Immutable by convention, and compared by identity.  A frozen dataclass would cost 1 ms at every import.
     """
 
     __slots__ = (
-        "_interpreted", "captured", "dot_avals", "known", "linear", "out_avals", "pull", "pull_for", "push", "run",
-        "settings",
+        "_asked", "_interpreted", "_make", "_of_rules", "_programs", "_shape", "captured", "dot_avals", "out_avals",
+        "pull", "push", "run", "settings",
     )  # fmt: skip
 
     def __init__(
         self,
         out_avals: Sequence[Any],
         dot_avals: Sequence[Any],
-        known: Known,
-        linear: Jaxpr,
+        code: tuple[Callable[..., tuple[Any, tuple[Value, ...]]], Sequence[int]],
         pull: Pull | None,
-        pull_for: Callable[[tuple[bool, ...]], Pull],
-        push: Callable[[], Push],
+        push: Callable[[], Push | None],
+        programs: Programs | None,
     ) -> None:
         self.settings = here().settings
-        self.out_avals, self.dot_avals, self.linear = out_avals, dot_avals, linear
-        self.known, self.run, self.captured = known, known.function, known.captured
-        self.pull, self.pull_for, self.push = pull, pull_for, push
+        self.out_avals, self.dot_avals = out_avals, dot_avals
+        (self.run, self.captured), self.pull, self.push, self._programs = code, pull, push, programs
         self._interpreted: LinearizedOperation | None = None
+        self._make: Callable[[Shape], LinearizedOperation] | None = None
+        self._of_rules: LinearizedOperation | None = None
+        self._shape: Shape = ()
+        self._asked = 0
+
+    def in_shape(self, old: Shape, new: Shape, make: Callable[[Shape], LinearizedOperation]) -> LinearizedOperation:
+        """Return the operation on arrays of the shape `new` by the code of this one, for arrays of the shape `old`.
+
+        It acts on each element alone.  `make(new)` makes the operation from its rules.
+        """
+        out_avals = [aval_in_shape(aval, old, new) for aval in self.out_avals]
+        dot_avals = self.dot_avals
+        dot_avals = out_avals if dot_avals == self.out_avals else [a and aval_in_shape(a, old, new) for a in dot_avals]
+        operation = LinearizedOperation(out_avals, dot_avals, (self.run, self.captured), self.pull, self.push, None)
+        operation.settings, operation._make, operation._shape = self.settings, make, new
+        return operation
+
+    def _by_rules(self) -> LinearizedOperation:
+        if self._of_rules is None:
+            self._of_rules = self if self._make is None else self._make(self._shape)
+        return self._of_rules
+
+    def programs(self) -> Programs:
+        """Return programs that do what the code does, for any values."""
+        if self._programs is None:
+            self._programs = self._by_rules().programs()
+        return self._programs
+
+    def for_tracers(self) -> LinearizedOperation | None:
+        """Return the operation as its rules make it, with programs; None until it pays to make it."""
+        self._asked += 1
+        return self._by_rules() if self._make is None or self._asked > _MEETINGS else None
 
     def interpreted(self) -> LinearizedOperation:
         """Return the operation whose way back is interpreted: for arrays that NumPy does not compute with."""
         if self._interpreted is None:
-            pull = None if self.pull is None else self.pull.without_code()
-            pull_for = self.pull_for
+            programs = self.programs()
+            pull_for = programs.pull_for
+            pull = None if self.pull is None else pull_for((True,)).without_code()
+            programs = programs._replace(pull_for=lambda has_ct: pull_for(has_ct).without_code())
             self._interpreted = LinearizedOperation(
-                self.out_avals, self.dot_avals, self.known, self.linear, pull,
-                lambda has_ct: pull_for(has_ct).without_code(), self.push,
-            )  # fmt: skip
+                self.out_avals, self.dot_avals, (self.run, self.captured), pull, self.push, programs
+            )
             self._interpreted.settings = self.settings
         return self._interpreted
 
     def run_under(self, trace: Trace, primals: Sequence[Value]) -> tuple[Any, tuple[Value, ...]]:
         """Do what `run` does, for any values, under the current trace, which may know the way as a function."""
-        outs = trace.process_function(self.known.for_tracers, primals, {})
-        residuals = tuple([primals[i] if kind == "in" else outs[i] for kind, i in self.known.places])
+        programs = self.programs()
+        outs = trace.process_function(programs.known, primals, {})
+        residuals = tuple([primals[i] if kind == "in" else outs[i] for kind, i in programs.places])
         return (outs[0] if self.pull is not None else outs[: len(self.out_avals)]), residuals
+
+
+_MEETINGS = 2  # as for plans
 
 
 class Step(NamedTuple):

@@ -31,7 +31,6 @@ from calque_core import (
     evaluation,
     hand_custom_down,
     hand_down,
-    jaxprs_in_params,
     typeof,
 )
 from calque_core.extend import (
@@ -41,6 +40,7 @@ from calque_core.extend import (
     JaxprTrace,
     JitTracer,
     entered,
+    has_jaxpr,
     here,
     missing_rule,
     narrow,
@@ -85,7 +85,7 @@ class TangentTrace(JaxprTrace):
             rule = primitive.adapted["partial_eval"]
             if rule is not None:
                 return self.split(rule, args, params)
-            if next(jaxprs_in_params(params), None) is not None:
+            if has_jaxpr(params):
                 raise missing_rule(primitive, "partial_eval")
             if primitive in TWICE:
                 return self.record_layout(primitive, args[0], params)

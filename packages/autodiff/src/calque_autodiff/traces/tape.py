@@ -79,7 +79,7 @@ class _Expansion:
 
     def open(self, step: Step) -> None:
         """Append the equations of a step."""
-        linear = step.operation.linear
+        linear = step.operation.programs().linear
         operands = [*map(self.constant, step.residuals), *self.renamed(step.invars, self.atoms)]
         atoms: dict[Any, Atom] = dict(zip(linear.constvars, map(self.constant, linear.consts)))
         atoms.update(zip(linear.invars, operands))

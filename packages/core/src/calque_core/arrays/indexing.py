@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -150,7 +150,7 @@ def _windows(
 # From these items to operations
 
 
-class AxisPlan(Record):
+class AxisPlan(NamedTuple):
     """The elements of one axis: start, start + stride, ... below limit, in reverse order if `is_reversed`.
 
     `size` is the size of the axis in the result.  An integer removes its axis; None makes a new axis.
@@ -170,7 +170,12 @@ def _plan(aval: ShapedArray, index: tuple[Part, ...]) -> list[Step]:
     """Return the operations that compute `x[index]`: at most three, none if it is the array itself."""
     axes = _axes(aval, index)
     old = [p for p in axes if not p.is_new]
-    return [*_cut(aval, old), *_turn(old), *_reshape(axes, old)]
+    steps = _cut(aval, old)
+    if any(p.is_reversed for p in old):
+        steps.append(_turn(old))
+    if any(p.is_removed or p.is_new for p in axes):
+        steps.append(_reshape(axes, old))
+    return steps
 
 
 def _axes(aval: ShapedArray, index: tuple[Part, ...]) -> list[AxisPlan]:
@@ -204,35 +209,30 @@ def _plan_slice(bounds: Bounds, size: int) -> AxisPlan:
 
 
 def _cut(aval: ShapedArray, axes: list[AxisPlan]) -> list[Step]:
-    if all((p.start, p.limit, p.stride) == (0, size, 1) for p, size in zip(axes, aval.shape)):
+    starts, limits = tuple([p.start for p in axes]), tuple([p.limit for p in axes])
+    strides = tuple([p.stride for p in axes])
+    is_dense = {*strides} <= {1}
+    if is_dense and limits == aval.shape and not any(starts):
         return []
-    strides = tuple(p.stride for p in axes)
-    params = {
-        "start_indices": tuple(p.start for p in axes),
-        "limit_indices": tuple(p.limit for p in axes),
-        "strides": None if set(strides) == {1} else strides,
-    }
+    params = {"start_indices": starts, "limit_indices": limits, "strides": None if is_dense else strides}
     return [(lax.slice_p, params)]
 
 
-def _turn(axes: list[AxisPlan]) -> list[Step]:
-    turned = tuple(axis for axis, p in enumerate(axes) if p.is_reversed)
-    return [(lax.rev_p, {"dimensions": turned})] if turned else []
+def _turn(axes: list[AxisPlan]) -> Step:
+    return lax.rev_p, {"dimensions": tuple(axis for axis, p in enumerate(axes) if p.is_reversed)}
 
 
-def _reshape(axes: list[AxisPlan], old: list[AxisPlan]) -> list[Step]:
+def _reshape(axes: list[AxisPlan], old: list[AxisPlan]) -> Step:
     """Return the operation that removes axes, makes new ones, or both."""
     removed = tuple(axis for axis, p in enumerate(old) if p.is_removed)
     kept = [p for p in axes if not p.is_removed]
     shape = tuple(p.size for p in kept)
     positions = tuple(axis for axis, p in enumerate(kept) if not p.is_new)
-    if not removed and len(positions) == len(kept):
-        return []
     if len(positions) == len(kept):
-        return [(lax.squeeze_p, {"dimensions": removed})]
+        return lax.squeeze_p, {"dimensions": removed}
     if not removed:
-        return [(lax.broadcast_in_dim_p, {"shape": shape, "broadcast_dimensions": positions})]
-    return [(lax.reshape_p, {"new_sizes": shape})]
+        return lax.broadcast_in_dim_p, {"shape": shape, "broadcast_dimensions": positions}
+    return lax.reshape_p, {"new_sizes": shape}
 
 
 # Iteration, length and assignment

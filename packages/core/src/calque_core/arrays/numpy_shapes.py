@@ -21,7 +21,7 @@ from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integer, one_or_several
 from calque_core.traces.tracer import copy_of, view_of
-from calque_core.types.array_methods import array_method, array_operation, types_decide
+from calque_core.types.array_methods import array_method, array_operation, elementwise_function
 from calque_core.types.avals import Shape, is_array_like, typeof
 from calque_core.types.dtypes import canonicalize_dtype
 from calque_core.types.promotion import can_cast
@@ -207,7 +207,7 @@ def copy(a: Value, order: str = "K", subok: bool = False) -> Value:
 
 @implements(np.clip)
 @array_operation
-@types_decide
+@elementwise_function
 def clip(a: Value, a_min: Value = None, a_max: Value = None, out: None = None, **bounds: Any) -> Value:
     """Return the elements; an element outside the bounds becomes the nearer bound.  A bound may be None.
 

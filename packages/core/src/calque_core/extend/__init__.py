@@ -42,6 +42,7 @@ if _TYPE_CHECKING:
     from calque_core.jaxprs.debugging import check_program, is_debugging
     from calque_core.jaxprs.effects import exact_effects, has_ordered
     from calque_core.jaxprs.interpret import JaxprFunction
+    from calque_core.jaxprs.jaxpr import has_jaxpr
     from calque_core.jaxprs.masks import Mask, marked, merged, unmarked
     from calque_core.jaxprs.named_axes import bound_axes, named_axes
     from calque_core.jaxprs.straight_line import StraightLine, is_straight
@@ -121,6 +122,7 @@ if _TYPE_CHECKING:
     )
     from calque_core.staging.jit_tracer import JitTracer, new_eqn
     from calque_core.staging.passes import merge_equal_equations
+    from calque_core.staging.elements import acts_by_element, aval_in_shape, common_shape, in_shape, is_large
     from calque_core.staging.plans import Plans, all_take_plans, exact_params
     from calque_core.staging.recorder import recorder
     from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace
@@ -133,7 +135,7 @@ if _TYPE_CHECKING:
         register_function_evaluator,
     )
     from calque_core.traces.tracer import check_lift
-    from calque_core.types.array_methods import decided_by_types, types_decide
+    from calque_core.types.array_methods import decided_by_types, elementwise_function, types_decide
     from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type
     from calque_core.types.dtypes import SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype
     from calque_core.types.limits import bit_width, highest, lowest, wide_dtype
@@ -171,6 +173,7 @@ _LATE = {
     "calque_core.jaxprs.debugging": "check_program, is_debugging",
     "calque_core.jaxprs.effects": "exact_effects, has_ordered",
     "calque_core.jaxprs.interpret": "JaxprFunction",
+    "calque_core.jaxprs.jaxpr": "has_jaxpr",
     "calque_core.jaxprs.masks": "Mask, marked, merged, unmarked",
     "calque_core.jaxprs.named_axes": "bound_axes, named_axes",
     "calque_core.jaxprs.straight_line": "StraightLine, is_straight",
@@ -242,6 +245,7 @@ _LATE = {
     "calque_core.primitives.rule_results": "gives_lists, wrong_result",
     "calque_core.primitives.rules": "missing_rule, rules_by_family, settings_key",
     "calque_core.staging.by_types": "by_types, evaluate_by_types",
+    "calque_core.staging.elements": "acts_by_element, aval_in_shape, common_shape, in_shape, is_large",
     "calque_core.staging.expansions": (
         "FunctionProgram, Option, add_option, add_options, function_program, holds_equations_alone, is_new_operand, "
         "makes_its_results, may_expand, staged_apart"
@@ -260,7 +264,7 @@ _LATE = {
         "register_function_evaluator"
     ),
     "calque_core.traces.tracer": "check_lift",
-    "calque_core.types.array_methods": "decided_by_types, types_decide",
+    "calque_core.types.array_methods": "decided_by_types, elementwise_function, types_decide",
     "calque_core.types.avals": "NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type",
     "calque_core.types.dtypes": "SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype",
     "calque_core.types.limits": "bit_width, highest, lowest, wide_dtype",
@@ -282,7 +286,8 @@ __all__ = [
     # Traces
     "JaxprTrace", "BorrowingTrace", "JitTracer", "new_eqn", "record_call", "check_lift", "only_evaluates",
     "plain_types", "are_canonical", "canonical_value", "ArrayOperations", "by_types", "evaluate_by_types",
-    "types_decide", "decided_by_types", "FunctionOfItems", "function_evaluators", "register_function_evaluator",
+    "types_decide", "decided_by_types", "elementwise_function", "FunctionOfItems", "function_evaluators",
+    "register_function_evaluator",
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
     "scalar_dtype", "real_dtype", "dtype_name", "kind_of", "SHORT_DTYPES", "short_dtype", "wide_dtype", "bit_width",
@@ -299,10 +304,11 @@ __all__ = [
     # Imports at the first use of a name
     "late_names", "late_function", "import_at_rest",
     # Programs
-    "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text", "is_debugging",
-    "check_program", "run_program", "as_declared", "forwarded_inputs",
+    "has_jaxpr", "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text",
+    "is_debugging", "check_program", "run_program", "as_declared", "forwarded_inputs",
     # Programs as functions that call NumPy, one per types of the operands
     "Plans", "all_take_plans", "allow_plans", "exact_params", "StraightLine", "is_straight", "JaxprFunction",
+    "acts_by_element", "common_shape", "in_shape", "aval_in_shape", "is_large",
     "merge_equal_equations", "FunctionProgram", "Option", "add_option", "add_options", "function_program",
     "holds_equations_alone", "is_new_operand", "makes_its_results", "may_expand", "recorder", "staged_apart",
     # Effects, and functions that programs call

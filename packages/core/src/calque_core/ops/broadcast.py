@@ -28,14 +28,12 @@ broadcast_in_dim_p = Primitive("broadcast_in_dim", linearity="linear")
 @broadcast_in_dim_p.def_abstract_eval(cached=True)
 def broadcast_in_dim_abstract_eval(x_aval: ShapedArray, *, shape: Shape, broadcast_dimensions: Shape) -> ShapedArray:
     dims = broadcast_dimensions
-    fits = (
-        len(dims) == x_aval.ndim
-        and all(0 <= d < len(shape) for d in dims)
+    fits = not dims or (
+        all(0 <= d < len(shape) for d in dims)
         and all(a < b for a, b in pairwise(dims))
         and all(n in (1, shape[d]) for n, d in zip(x_aval.shape, dims))
-        and all(n >= 0 for n in shape)
     )
-    if not fits:
+    if len(dims) != x_aval.ndim or not fits or min(shape, default=0) < 0:
         raise ShapeError(
             f"broadcast_in_dim{where()} cannot broadcast {x_aval} to the shape {shape} with its axes at {dims}. Each "
             "axis must have size 1 or the new size, the positions must increase, and no size may be negative."

@@ -37,19 +37,14 @@ def pad_plan(shape: Shape, padding_config: PaddingConfig) -> tuple[Shape, tuple[
     >>> pad_plan((3,), ((1, -1, 0),))
     ((3,), (slice(0, 2, None),), (slice(1, 3, 1),))
     """
-    entries = list(zip(shape, padding_config))
-    windows = [_kept_slices(n, *entry) for n, entry in entries]
-    sizes = tuple(padded_size(n, *entry) for n, entry in entries)
-    return sizes, tuple(old for old, _ in windows), tuple(new for _, new in windows)
-
-
-def _kept_slices(n: int, low: int, high: int, interior: int) -> tuple[slice, slice]:
-    """Return the slice of the n elements of an axis that padding keeps, and their slice of the result."""
-    step, size = interior + 1, padded_size(n, low, high, interior)
-    first, end = max(-(low // step), 0), min(-((low - size) // step), n)  # 0 <= low + i * step < size
-    if first >= end:
-        return slice(0, 0), slice(0, 0)
-    return slice(first, end), slice(low + first * step, low + end * step, step)
+    sizes, old, new = [], [], []
+    for n, (low, high, interior) in zip(shape, padding_config):
+        step, size = interior + 1, padded_size(n, low, high, interior)
+        first, end = max(-(low // step), 0), min(-((low - size) // step), n)  # 0 <= low + i * step < size
+        sizes.append(size)
+        old.append(slice(first, end) if first < end else slice(0, 0))
+        new.append(slice(low + first * step, low + end * step, step) if first < end else slice(0, 0))
+    return tuple(sizes), tuple(old), tuple(new)
 
 
 def dilated_shape(shape: Shape, dilation: Shape) -> Shape:

@@ -258,8 +258,8 @@ def slice_abstract_eval(
                 f"slice of {x_aval}{where()}: axis {axis} of size {size} is cut from {start} to {limit} "
                 f"by {step}. Use 0 <= start <= limit <= size and steps of 1 or more."
             )
-    shape = tuple(-((start - limit) // step) for start, limit, step in zip(start_indices, limit_indices, steps))
-    return shaped_array(shape, x_aval.dtype)
+    shape = [-((start - limit) // step) for start, limit, step in zip(start_indices, limit_indices, steps)]
+    return shaped_array(tuple(shape), x_aval.dtype)
 
 
 def slice_impl(x: Value, *, start_indices: Shape, limit_indices: Shape, strides: Shape | None) -> Value:
@@ -323,8 +323,8 @@ def pad_abstract_eval(x_aval: ShapedArray, value_aval: ShapedArray, *, padding_c
             f"{_pad_call(x_aval, value_aval)}: padding_config has {len(padding_config)} entries. "
             f"Give (low, high, interior) for each of {x_aval.ndim} axes."
         )
-    shape = tuple(padded_size(n, *entry) for n, entry in zip(x_aval.shape, padding_config))
-    if any(size < 0 for size in shape) or any(inner < 0 for _, _, inner in padding_config):
+    shape = tuple([padded_size(n, *entry) for n, entry in zip(x_aval.shape, padding_config)])
+    if min(shape, default=0) < 0 or any(inner < 0 for _, _, inner in padding_config):
         raise ValueError(
             f"{_pad_call(x_aval, value_aval)}: {padding_config} removes more than the size of an axis, or has negative "
             "interior padding. Remove at most the size of the axis, and use interior padding of zero or more."
@@ -376,8 +376,8 @@ def pad(operand: Value, padding_value: Value, padding_config: Iterable[tuple[int
     >>> pad(np.array([1, 2, 3]), 0, [(2, -1, 1)])
     array([0, 0, 1, 0, 2, 0])
     """
-    config = tuple(integers("pad", "an entry of padding_config", entry) for entry in padding_config)
-    if any(len(entry) != 3 for entry in config):
+    config = tuple([integers("pad", "an entry of padding_config", entry) for entry in padding_config])
+    if not {3}.issuperset(map(len, config)):
         raise ValueError(
             f"pad{where()}: padding_config is {config}. Give three integers, (low, high, interior), per axis."
         )

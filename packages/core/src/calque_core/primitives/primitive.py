@@ -320,6 +320,8 @@ def bind_checked(primitive: Primitive, *args: Any, **params: Any) -> Any:
 
 def _under_default_settings(rule: Callable[..., Any]) -> Callable[..., Any]:
     def under_default_settings(*avals: Any, **params: Any) -> Any:
+        if here().settings is DEFAULT_SETTINGS:  # 3 us sooner
+            return rule(*avals, **params)
         with entered(settings=DEFAULT_SETTINGS):
             return rule(*avals, **params)
 

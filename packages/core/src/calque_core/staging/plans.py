@@ -18,7 +18,9 @@ import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, allow_plans, here
 from calque_core.epoch import forget_with_rules, rule_epoch
+from calque_core.staging.elements import common_shape, is_elementwise, is_large
 from calque_core.traces.trace import Trace, evaluation
+from calque_core.types.avals import Shape, ShapedArray
 
 T = TypeVar("T")
 
@@ -81,18 +83,29 @@ class Plans(Generic[T]):
     most keys are met only a few times, so that later plans of it wait for more meetings.  Settings that ask to see each
     operation have no plans.  A rule that replaces another one drops all plans.
 
+    If an operation acts on each element alone, `share(plan, shape)`, for a plan made for arrays of that shape, may
+    return a function from another shape to the plan for it.  Then meetings in all shapes count together.
+
     >>> from calque_core.extend import Plans
     >>> plans = Plans(lambda text: text.upper())
     >>> [plans.find(["sin"], "sin") for _ in range(3)]
     [None, None, 'SIN']
     """
 
-    __slots__ = ("__weakref__", "_counts", "known", "make")
+    __slots__ = ("__weakref__", "_counts", "_shared", "_taken", "known", "make", "share")
 
-    def __init__(self, make: Callable[..., T | None]) -> None:
+    def __init__(
+        self,
+        make: Callable[..., T | None],
+        share: Callable[[T, Shape], Callable[[Shape], T] | None] | None = None,
+    ) -> None:
         self.known: dict[Any, Any] = {}
         self._counts: Counter[Any] = Counter()  # of the plans made, by primitive
-        self.make = make
+        self._shared: dict[
+            Any, Any
+        ] = {}  # by key without sizes: a function of a shape, None, or the number of meetings
+        self._taken: list[Any] = []  # the keys whose plans are those of another shape
+        self.make, self.share = make, share
         _all.add(self)
 
     def find(self, key: list[Any], *facts: Any) -> T | None:
@@ -111,31 +124,64 @@ class Plans(Generic[T]):
     def _meet(self, key: list[Any], facts: Sequence[Any], count: int) -> T | None:
         if len(self.known) >= _LIMIT:
             self._forget_some()
+        shape = None if self.share is None or not is_elementwise(key[0]) else _shape_of(key)
+        if shape is not None:
+            form = _without_shape(key)
+            in_shape = self._shared.get(form, 0)
+            if type(in_shape) is int:
+                count = max(count, in_shape)
+                self._shared[form] = count + 1
+            elif in_shape is not None:
+                self._taken.append(tuple(key))
+                plan = self.known[tuple(key)] = in_shape(shape)
+                return plan  # type: ignore[no-any-return]
         if count < (_MEETINGS if self._counts[key[0]] < _MANY else _MEETINGS_OF_MANY):
             self.known[tuple(key)] = count + 1
             return None
         epoch = rule_epoch()
         self._counts[key[0]] += 1
         plan = self.known[tuple(key)] = self.make(*facts)
+        if shape is not None and self.share is not None:
+            self._shared[form] = None if plan is None else self.share(plan, shape)
         if rule_epoch() != epoch:  # in another thread
-            self.known.pop(tuple(key), None)
+            self.clear()
         return plan
 
     def _forget_some(self) -> None:
-        """Drop the keys without a plan: an option that is another number at each call must not cost the plans.
+        """Drop the keys without a plan of their own: an option that is another number at each call must cost no plan.
 
         The table stays the same one, which another thread may change or clear.
         """
-        for key, entry in list(self.known.items()):
-            if type(entry) is int:
-                self.known.pop(key, None)
-        if len(self.known) > _LIMIT // 2:
+        for key in self._taken:
+            self.known.pop(key, None)
+        self._taken.clear()
+        for table in (self.known, self._shared):
+            for key, entry in list(table.items()):
+                if type(entry) is int:
+                    table.pop(key, None)
+        if len(self.known) > _LIMIT // 2 or len(self._shared) > _LIMIT // 2:
             self.clear()
 
     def clear(self) -> None:
         """Forget all plans."""
         self.known.clear()
         self._counts.clear()
+        self._shared.clear()
+        self._taken.clear()
+
+
+def _shape_of(key: Sequence[Any]) -> Shape | None:
+    return common_shape([part for part in key if type(part) is ShapedArray])
+
+
+def _without_shape(key: Sequence[Any]) -> tuple[Any, ...]:
+    """Return a key without the sizes of arrays; large arrays stay apart from small ones, whose code is another one."""
+    return tuple(
+        [
+            (ShapedArray, part.dtype, part.weak_type, part.ndim, is_large(part)) if type(part) is ShapedArray else part
+            for part in key
+        ]
+    )
 
 
 _MEETINGS = 2

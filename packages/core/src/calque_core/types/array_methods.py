@@ -71,6 +71,25 @@ def types_decide(function: F) -> F:
     return function
 
 
+elementwise_functions: set[Callable[..., Any]] = set()
+"""The functions of `elementwise_function` that are loaded: of operators, ufuncs, `where` and `clip`."""
+
+
+def elementwise_function(function: F) -> F:
+    """Promise what `types_decide` does, and that operands of one shape, or of rank 0, are computed element by element.
+
+    The operations of `function` on such operands are then the same ones for every size, and one piece of code serves
+    arrays of all sizes: data of another length at each call costs no run of the rules.
+
+    >>> from calque_core.extend import elementwise_function
+    >>> @elementwise_function
+    ... def doubled(x):
+    ...     return x + x
+    """
+    elementwise_functions.add(function)
+    return types_decide(function)
+
+
 def array_method(function: F) -> F:
     """Make `function` a method of every array-like class, under its own name."""
     _give(ArrayMethods, function.__name__, function)
@@ -90,8 +109,8 @@ def array_operation(function: F) -> F:
 
 
 def array_operator(function: F) -> F:
-    """Make `function` a method as `array_operation` does, which keeps the promise of `types_decide`."""
-    return array_operation(types_decide(function))
+    """Make `function` a method as `array_operation` does, which keeps the promise of `elementwise_function`."""
+    return array_operation(elementwise_function(function))
 
 
 def array_property(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -13,6 +13,7 @@ import weakref
 from _thread import RLock
 from collections.abc import Callable, Collection, Sequence
 from functools import cache, lru_cache
+from math import prod
 from operator import index
 from typing import Any, final
 
@@ -106,7 +107,7 @@ class ShapedArray(AbstractValue):
     @property
     def size(self) -> int:
         """The number of elements."""
-        return int(np.prod(self.shape, dtype=object)) if self.shape else 1
+        return prod(self.shape)
 
     def update(self, **fields: Any) -> ShapedArray:
         """Return this type with some fields changed.
@@ -176,9 +177,9 @@ def _one_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool, vma: AxisName
     with _types_lock:
         aval = _types.get(key)
         if aval is None:
-            if any(size < 0 for size in shape):
+            if min(shape, default=0) < 0:
                 raise ValueError(f"the shape {shape} has a negative size. Give sizes of zero or more.")
-            if any(size > _LARGEST_SIZE for size in shape):
+            if max(shape, default=0) > _LARGEST_SIZE:
                 raise ValueError(f"the shape {shape} has a size above {_LARGEST_SIZE}. Give smaller sizes.")
             aval = object.__new__(ShapedArray)
             for name, value in zip(("shape", "dtype", "weak_type", "vma", "kind"), (*key, kind_of(dtype))):

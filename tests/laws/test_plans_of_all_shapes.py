@@ -1,0 +1,149 @@
+"""One plan for arrays of every size: operations on elements give later shapes what the rules give them.
+
+The plan is made for arrays of one shape.  Arrays of other shapes then run its code: of one element and of none, of more
+axes, large ones, whose code writes to dead arrays.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from test_plans import assert_same, outcome
+
+import calque
+from calque_autodiff.operations import function_operations, primitive_operations
+from calque_autodiff.traces.jvp_trace import JVPTrace
+from calque_core import config, lax
+from calque_core.staging import plans
+
+SHAPES = [(4,), (1,), (0,), (3000,), (5,), (2000,), (2, 3), (3, 1), (1, 4)]
+UFUNCS = {u for u in vars(np).values() if isinstance(u, np.ufunc) and u.signature is None and u.nout == 1}
+UNARY = {
+    **{u.__name__: u for u in sorted(UFUNCS, key=lambda u: u.__name__) if u.nin == 1},
+    "-x": lambda x: -x,
+    "abs(x)": abs,
+    "x**3": lambda x: x**3,
+    "x**0.5": lambda x: x**0.5,
+    "1/x": lambda x: 1 / x,
+    "2-x": lambda x: 2 - x,
+    "2.0*x": lambda x: 2.0 * x,
+    "3**x": lambda x: 3**x,
+    "x//0.3": lambda x: x // 0.3,
+    "x%0.3": lambda x: x % 0.3,
+    "clip": lambda x: np.clip(x, 0.2, 0.6),
+    "where": lambda x: np.where(x > 0.5, x, 0.0),
+    "lax": lambda x: lax.mul(lax.logistic(x), lax.sin(x)),
+    "sum": lambda x: x * np.sum(x * x),
+}
+BINARY = {
+    **{u.__name__: u for u in sorted(UFUNCS, key=lambda u: u.__name__) if u.nin == 2},
+    "x+y": lambda x, y: x + y,
+    "x*y": lambda x, y: x * y,
+    "x/y": lambda x, y: x / y,
+    "x**y": lambda x, y: x**y,
+    "where2": lambda x, y: np.where(x > y, x, y),
+}
+PARTNERS = {
+    "array": lambda x: x[::-1] + 0.25,
+    "scalar": lambda x: np.float32(0.4) if x.dtype == np.float32 else np.float64(0.4),
+    "number": lambda x: 0.4,
+    "integers": lambda x: np.arange(1, x.size + 1).reshape(x.shape),
+    "column": lambda x: np.asarray(x[..., :1]) + 0.25,  # broadcasts: equal shapes for an axis of size 1 alone
+}
+
+
+def numbers(shape, dtype):
+    """Return numbers between 0 and 1, of which none is special."""
+    x = np.random.default_rng(7).uniform(0.1, 0.9, shape)
+    return (x + 0.3j * x if dtype == "complex128" else x).astype(dtype)
+
+
+def backward(f, *args):
+    """Return the value, and the cotangents of all arguments that are floats."""
+    moving = [i for i, x in enumerate(args) if np.asarray(x).dtype.kind in "fc"]
+
+    def of_moving(*values):
+        full = list(args)
+        for i, value in zip(moving, values, strict=True):
+            full[i] = value
+        return f(*full)
+
+    out, pull = calque.vjp(of_moving, *[args[i] for i in moving])
+    out_dot = np.asarray(out)
+    return out, pull(out_dot) if out_dot.dtype.kind in "fc" else None
+
+
+def forward(f, x, *args):
+    out, out_dot = calque.jvp(lambda x: f(x, *args), (x,), (x,))
+    return (out, out_dot) if np.asarray(out).dtype.kind in "fc" else out
+
+
+def twice(f, x, *args):
+    return forward(lambda x: backward(lambda x: f(x, *args), x)[1], x)
+
+
+def kept(f, x, *args):
+    """Return the linear function of a derivative as its numbers, and its result for another cotangent under `vmap`."""
+    out, pull = calque.vjp(lambda x: f(x, *args), x)
+    if np.asarray(out).dtype.kind not in "fc":
+        return out
+    cts = np.stack([np.asarray(out), np.asarray(out)])
+    return out, calque.vmap(pull)(cts), calque.tree.leaves(pull)
+
+
+WAYS = {"backward": backward, "forward": forward, "twice": twice, "kept": kept}
+
+
+def check(f, arguments, way):
+    """Compare the results in each shape with those of the rules, after plans were made for the first shape."""
+    run = WAYS[way]
+    with np.errstate(all="ignore"):
+        plans._forget_plans()
+        for _ in range(4):
+            outcome(lambda: run(f, *arguments((3,))))
+        cases = [shape for shape in SHAPES for _ in range(2)] + [(4,)] * 4
+        later = [outcome(partial(run, f, *arguments(shape))) for shape in cases]
+        for shape, got in zip(cases, later, strict=True):
+            plans._forget_plans()
+            assert_same(outcome(partial(run, f, *arguments(shape))), got)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.sampled(keep=0.1)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+@pytest.mark.parametrize("name", UNARY)
+def test_functions_of_one_array(name, dtype, way):
+    check(UNARY[name], lambda shape: [numbers(shape, dtype)], way)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.sampled(keep=0.04)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("partner", PARTNERS)
+@pytest.mark.parametrize("name", BINARY)
+def test_functions_of_two_arrays(name, partner, dtype, way):
+    def arguments(shape):
+        x = numbers(shape, dtype)
+        return [x, PARTNERS[partner](x)]
+
+    check(BINARY[name], arguments, way)
+
+
+@pytest.mark.parametrize("around", [config.enable_x64, lambda: config.enable_x64(False)], ids=["64 bits", "32 bits"])
+def test_new_lengths_run_no_rule_of_an_operation_on_elements(around, monkeypatch):
+    ran, run_rule = [], JVPTrace.run_rule
+    count = lambda self, primitive, *rest: ran.append(primitive.name) or run_rule(self, primitive, *rest)
+    monkeypatch.setattr(JVPTrace, "run_rule", count)
+    loss = calque.grad(lambda x, w: np.sum(np.where(x > 0.5, np.tanh(w * x) ** 2, 3.0 - x) / (1.0 + x)), (0, 1))
+    with around():
+        plans._forget_plans()
+        for n in range(3, 40):
+            ran.clear()
+            loss(np.linspace(0.0, 1.0, n), 0.3)
+    assert set(ran) == {"reduce_sum"}
+    shared = [*function_operations._taken, *primitive_operations._taken]
+    assert len({key[0] for key in shared}) >= 8
