@@ -1,5 +1,6 @@
 import pickle
 
+import numpy as np
 import pytest
 
 import calque_core
@@ -14,6 +15,7 @@ from calque_core import (
     TracerBoolConversionError,
     TracerIntegerConversionError,
     UnexpectedTracerError,
+    make_jaxpr,
 )
 
 
@@ -55,3 +57,9 @@ def test_a_missing_rule_survives_a_process_boundary():
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), vars(again)) == (str(error), vars(error))
     assert again.__notes__ == ["a note"]
+
+
+@pytest.mark.parametrize("convert", [np.int64, lambda x: np.asarray(x, np.int64)])
+def test_a_conversion_by_a_class_of_numpys_is_refused_with_astype(convert):
+    with pytest.raises(TracerArrayConversionError, match=r"In place of numpy\.int64\(x\) .* x\.astype\(numpy\.int64\)"):
+        make_jaxpr(convert)(np.ones(2))

@@ -24,6 +24,7 @@ from calque_core.extend import (
     describe_function,
     describe_value,
     is_float,
+    transform_of,
 )
 from calque_core.lax import reshape, slice
 from calque_pytree import tree_flatten, tree_leaves, tree_map, tree_structure, tree_transpose
@@ -63,8 +64,7 @@ def jacfwd(
     check_callable(fun, "jacfwd")
     chosen = ChosenArguments(fun, f"jacfwd of {describe_function(fun)}", argnums, argnames)
 
-    @api_boundary
-    @functools.wraps(fun)
+    @transform_of(fun)
     def jacobian_of(*args: P.args, **kwargs: P.kwargs) -> Any:
         caller = chosen.caller
         restricted, x = _restrict(chosen, args, kwargs)
@@ -131,8 +131,7 @@ def jacrev(
     check_callable(fun, "jacrev")
     chosen = ChosenArguments(fun, f"jacrev of {describe_function(fun)}", argnums, argnames)
 
-    @api_boundary
-    @functools.wraps(fun)
+    @transform_of(fun)
     def jacobian_of(*args: P.args, **kwargs: P.kwargs) -> Any:
         caller = chosen.caller
         restricted, x = _restrict(chosen, args, kwargs)

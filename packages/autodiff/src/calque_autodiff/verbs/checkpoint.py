@@ -27,6 +27,7 @@ from calque_core.extend import (
     narrow,
     program_of,
     static_arguments,
+    transform_of,
     where,
     with_static,
 )
@@ -94,8 +95,7 @@ def checkpoint(
     static = static_arguments(caller, fun, static_argnums, static_argnames)
     how = {"policy": policy, "prevent_cse": bool(prevent_cse), "differentiated": False}
 
-    @api_boundary
-    @functools.wraps(fun)
+    @transform_of(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         statics, dynamic = static.split(args, kwargs)
         leaves, in_tree = tree_flatten(dynamic)

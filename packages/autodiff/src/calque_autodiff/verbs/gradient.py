@@ -24,6 +24,7 @@ from calque_core.extend import (
     copy_shared,
     describe_function,
     narrow,
+    transform_of,
 )
 from calque_pytree import tree_flatten, tree_leaves
 
@@ -56,7 +57,8 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, np.float64(6.0))
     """
-    return api_boundary(_transform(fun, "value_and_grad", argnums, argnames, has_aux, (holomorphic, allow_int)))
+    both = _transform(fun, "value_and_grad", argnums, argnames, has_aux, (holomorphic, allow_int))
+    return transform_of(fun)(both)
 
 
 @api_boundary
@@ -85,8 +87,7 @@ def grad(
     """
     both = _transform(fun, "grad", argnums, argnames, has_aux, (holomorphic, allow_int))
 
-    @api_boundary
-    @functools.wraps(fun)
+    @transform_of(fun)
     def gradient(*args: P.args, **kwargs: P.kwargs) -> Any:
         value, gradients = both(*args, **kwargs)
         return (gradients, value[1]) if has_aux else gradients
@@ -105,7 +106,6 @@ def _transform(
     check_callable(fun, verb)
     chosen = ChosenArguments(fun, f"{verb} of {describe_function(fun)}", argnums, argnames)
 
-    @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         places = chosen.find(args, kwargs)
         positions, names, _ = places

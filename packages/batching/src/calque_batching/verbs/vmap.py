@@ -36,6 +36,7 @@ from calque_core.extend import (
     entered,
     here,
     record_call,
+    transform_of,
 )
 from calque_pytree import keystr, tree_flatten
 
@@ -77,8 +78,7 @@ def vmap(
     caller = f"vmap of {describe_function(fun)}"
     _check_options(caller, in_axes, axis_name, axis_size, missing)
 
-    @api_boundary
-    @functools.wraps(fun)
+    @transform_of(fun)
     def batched(*args: P.args, **kwargs: P.kwargs) -> Any:
         is_leaf = leaf_test()
         flat: FlatFunction

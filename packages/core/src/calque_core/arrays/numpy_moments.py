@@ -153,6 +153,8 @@ def std(  # noqa: PLR0913  (the signature is NumPy's)
 ) -> Value:
     """Return the square root of `var`, which has the same arguments.
 
+    Of one element it is 0 for all numbers, and so is its derivative; of equal elements it has no derivative.
+
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
     >>> x = np.array([1.0, 3.0])
@@ -160,4 +162,7 @@ def std(  # noqa: PLR0913  (the signature is NumPy's)
     [np.float64(1.0)]
     """
     options = {"where": where, "mean": mean, "correction": correction}
-    return lax.sqrt(var(a, axis, dtype, out, ddof, keepdims, **options))
+    variance = var(a, axis, dtype, out, ddof, keepdims, **options)
+    aval = typeof(a)
+    is_of_one = mean is None and where is True and reduced_count(aval.shape, reduced_axes("std", axis, aval.ndim)) == 1
+    return variance if is_of_one else lax.sqrt(variance)  # which has no derivative at 0

@@ -36,7 +36,7 @@ if _TYPE_CHECKING:
     from calque_core.frames.source import (
         LineTables, Position, at_place, current_position, describe_function, in_backward, mark_wrapper, resolve, where,
     )
-    from calque_core.frames.tracebacks import hide_frames, mark_boundary
+    from calque_core.frames.tracebacks import hide_frames, mark_boundary, transform_of
     from calque_core.jaxprs.captured import captured_tracers
     from calque_core.jaxprs.constants import bytes_text
     from calque_core.jaxprs.debugging import check_program, is_debugging
@@ -167,7 +167,7 @@ _LATE = {
     "calque_core.frames.source": (
         "LineTables, Position, at_place, current_position, describe_function, in_backward, mark_wrapper, resolve, where"
     ),
-    "calque_core.frames.tracebacks": "hide_frames, mark_boundary",
+    "calque_core.frames.tracebacks": "hide_frames, mark_boundary, transform_of",
     "calque_core.jaxprs.captured": "captured_tracers",
     "calque_core.jaxprs.constants": "bytes_text",
     "calque_core.jaxprs.debugging": "check_program, is_debugging",
@@ -280,7 +280,7 @@ __all__ = [
     "explain_comparison",
     # Places in the user's program, and frames in tracebacks
     "Position", "current_position", "resolve", "LineTables", "in_backward", "where", "at_place", "describe_function",
-    "hide_frames", "mark_boundary", "mark_wrapper", "similar_name",
+    "hide_frames", "mark_boundary", "transform_of", "mark_wrapper", "similar_name",
     # The current context: trace, settings, axis sizes
     "Settings", "DEFAULT_SETTINGS", "here", "merely_evaluates", "own_context", "active", "entered", "settings_key",
     # Traces

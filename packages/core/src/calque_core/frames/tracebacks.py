@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial, update_wrapper
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, ParamSpec, TypeVar
 
@@ -47,6 +48,27 @@ def api_boundary(fun: Callable[P, R]) -> Callable[P, R]:
     >>> transform(1)
     2
     """
+    return _boundary(fun, fun)
+
+
+def transform_of(fun: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator for the function that a transformation of `fun` returns.
+
+    It is an `api_boundary` with the name, the documentation and the attributes of `fun`, and `__wrapped__` is `fun`.
+
+    >>> from calque_core.extend import transform_of
+    >>> def twice(f):
+    ...     @transform_of(f)
+    ...     def doubled(x):
+    ...         return 2.0 * f(x)
+    ...     return doubled
+    >>> twice(abs)(-1.0), twice(abs).__name__
+    (2.0, 'abs')
+    """
+    return partial(_boundary, like=fun)
+
+
+def _boundary(fun: Callable[P, R], like: Any) -> Callable[P, R]:
     hide, suggest = hide_frames, _suggest_keyword
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -61,13 +83,16 @@ def api_boundary(fun: Callable[P, R]) -> Callable[P, R]:
     _boundaries.add(call.__code__)
     # With the globals of its module, it is a function of that module to doctest and inspect.
     outer: Any = FunctionType(call.__code__, fun.__globals__, fun.__name__, None, call.__closure__)
-    outer.__qualname__, outer.__doc__, outer.__module__ = fun.__qualname__, fun.__doc__, fun.__module__
-    outer.__dict__.update({"__wrapped__": fun} | fun.__dict__)  # `functools.wraps` takes four times as long
-    outer.__annotations__ = fun.__annotations__
+    if type(like) is not FunctionType:
+        update_wrapper(outer, like)
+    else:  # `update_wrapper` takes four times as long
+        outer.__qualname__, outer.__doc__, outer.__module__ = like.__qualname__, like.__doc__, like.__module__
+        outer.__name__, outer.__annotations__ = like.__name__, like.__annotations__
+        outer.__dict__.update(like.__dict__ | {"__wrapped__": like})
     return mark_wrapper(outer)  # type: ignore[no-any-return]
 
 
-_boundary_code = next(c for c in api_boundary.__code__.co_consts if isinstance(c, CodeType) and c.co_name == "call")
+_boundary_code = next(c for c in _boundary.__code__.co_consts if isinstance(c, CodeType) and c.co_name == "call")
 
 
 def inside_boundary(fun: FunctionType) -> Any:

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from calque_core.context import entered, here
+from calque_core.jaxprs.straight_line import StraightLine, is_straight
 from calque_core.ops.arithmetic import abs, add, div, mul, sub
 from calque_core.ops.compare import bitwise_and, bitwise_or, gt, lt, select
 from calque_core.ops.cond import cond
@@ -27,7 +29,13 @@ from calque_core.ops.exponential import log, square
 from calque_core.ops.reduce import reduce_or
 from calque_core.ops.while_loop import while_loop
 from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import typeof
+from calque_core.record import Record
+from calque_core.staging.elements import acts_by_element, common_shape
+from calque_core.staging.passes import merge_equal_equations
+from calque_core.staging.plans import Plans
+from calque_core.staging.stage import stage
+from calque_core.traces.trace import evaluation
+from calque_core.types.avals import ShapedArray, typeof
 
 Value = Any
 Formula = Callable[..., Value]
@@ -55,16 +63,64 @@ def declare_formula(name: str, formula: Formula, kinds: str = FLOAT) -> Primitiv
         return convert_element_type(formula(*(convert_element_type(x, _SINGLE) for x in args)), dtype)
 
     def impl(*args: Value) -> Value:
-        settings = here().settings
+        avals = list(map(typeof, args))
+        if any([aval.weak_type for aval in avals]):  # noqa: C419  (a list: half of the time)
+            args = tuple([aval.dtype.type(x) if aval.weak_type else x for x, aval in zip(args, avals)])
+            avals = [aval.strip_weak_type() for aval in avals]
+        code = _codes.find([primitive, *avals], decomposition, avals)
         with np.errstate(all="ignore"):
-            if not (settings.debug_nans or settings.debug_infs):
-                return decomposition(*args)
-            with entered(settings=settings._replace(debug_nans=False, debug_infs=False)):
-                return decomposition(*args)
+            return _evaluated(decomposition, args) if code is None else code.run(args)
 
     primitive.def_rule("decomposition", decomposition)
-    primitive.def_impl(impl)
+    primitive.def_impl(impl, leaf=True, makes_arrays=True)
     return primitive
+
+
+def _evaluated(formula: Formula, args: Sequence[Value]) -> Value:
+    """Return the value of a formula, operation by operation; only the result is checked for nan and infinity."""
+    settings = here().settings._replace(debug_nans=False, debug_infs=False)
+    with entered(evaluation, settings=None if settings == here().settings else settings):
+        return formula(*args)
+
+
+# Formulas as code
+
+
+class _Code(Record):
+    """A formula as straight-line code, which is made once for arrays of all shapes."""
+
+    function: Callable[..., Value]
+    dtype: np.dtype[Any]
+
+    def run(self, args: Sequence[Value]) -> Value:
+        """Return the results; of large arrays block by block, since a block stays in the processor's cache."""
+        shapes = [x.shape for x in args if x.shape]
+        if not shapes or prod(shapes[0]) <= _BLOCK:
+            return self.function(*args)
+        out = np.empty(prod(shapes[0]), self.dtype)
+        flat = [x.reshape(-1) if x.shape else x for x in args]
+        for start in range(0, out.size, _BLOCK):
+            part = slice(start, start + _BLOCK)
+            out[part] = self.function(*[x[part] if x.shape else x for x in flat])
+        return out.reshape(shapes[0])
+
+
+_BLOCK = 4096  # elements
+
+
+def _code_of(formula: Formula, avals: Sequence[ShapedArray]) -> _Code | None:
+    """Return the code of a formula for operands of these types; None if it chooses or repeats operations."""
+    with entered(evaluation):
+        program = merge_equal_equations(stage(lambda *xs: [formula(*xs)], avals))
+    shape = common_shape(avals)
+    if not is_straight(program) or not (shape is None or acts_by_element(program, shape)):
+        return None
+    code = StraightLine()
+    arguments = code.arguments(program.invars)
+    return _Code(code.function(arguments, *code.results(program)), program.outvars[0].aval.dtype)
+
+
+_codes = Plans(_code_of, lambda code, _: lambda _: code, meetings=24)  # to make code takes as long as these runs
 
 
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:

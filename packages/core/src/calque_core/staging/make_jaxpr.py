@@ -14,7 +14,7 @@ from calque_core.calls.api_util import FlatFunction, arg_names, check_arrays, ch
 from calque_core.calls.static_arguments import static_arguments, with_static
 from calque_core.context import entered, here
 from calque_core.frames.source import describe_function
-from calque_core.frames.tracebacks import api_boundary
+from calque_core.frames.tracebacks import api_boundary, transform_of
 from calque_core.staging.stage import stage
 from calque_core.types.avals import AbstractValue, typeof
 from calque_core.types.stand_in import ShapeDtypeStruct
@@ -49,8 +49,7 @@ def make_jaxpr(
     static = static_arguments(caller, fun, static_argnums, static_argnames)
     named = _named_axes(caller, axis_env or ())
 
-    @api_boundary
-    @functools.wraps(fun)
+    @transform_of(fun)
     def traced(*args: P.args, **kwargs: P.kwargs) -> Any:
         statics, dynamic = static.split(args, kwargs)
         leaves, in_tree = tree_flatten(dynamic)

@@ -79,9 +79,9 @@ class Plans(Generic[T]):
     """The plans of the operations that were met so far: `make(*facts)` gives the plan of an operation, or None.
 
     A key is a list of the primitive, of its operands' types, and of its `exact_params`; settings other than the default
-    join it.  A plan is made at the third meeting of a key; where the shapes of one primitive differ from call to call,
-    most keys are met only a few times, so that later plans of it wait for more meetings.  Settings that ask to see each
-    operation have no plans.  A rule that replaces another one drops all plans.
+    join it.  A plan is made after `meetings` meetings of a key, at the next one; where the shapes of one primitive
+    differ from call to call, most keys are met only a few times, so that later plans of it wait for more meetings.
+    Settings that ask to see each operation have no plans.  A rule that replaces another one drops all plans.
 
     If an operation acts on each element alone, `share(plan, shape)`, for a plan made for arrays of that shape, may
     return a function from another shape to the plan for it.  Then meetings in all shapes count together.
@@ -92,20 +92,19 @@ class Plans(Generic[T]):
     [None, None, 'SIN']
     """
 
-    __slots__ = ("__weakref__", "_counts", "_shared", "_taken", "known", "make", "share")
+    __slots__ = ("__weakref__", "_counts", "_meetings", "_shared", "_taken", "known", "make", "share")
 
     def __init__(
         self,
         make: Callable[..., T | None],
         share: Callable[[T, Shape], Callable[[Shape], T] | None] | None = None,
+        meetings: int = 2,
     ) -> None:
         self.known: dict[Any, Any] = {}
         self._counts: Counter[Any] = Counter()  # of the plans made, by primitive
-        self._shared: dict[
-            Any, Any
-        ] = {}  # by key without sizes: a function of a shape, None, or the number of meetings
+        self._shared: dict[Any, Any] = {}  # by key without sizes: a function of a shape, None, or a number of meetings
         self._taken: list[Any] = []  # the keys whose plans are those of another shape
-        self.make, self.share = make, share
+        self.make, self.share, self._meetings = make, share, meetings
         _all.add(self)
 
     def find(self, key: list[Any], *facts: Any) -> T | None:
@@ -135,7 +134,7 @@ class Plans(Generic[T]):
                 self._taken.append(tuple(key))
                 plan = self.known[tuple(key)] = in_shape(shape)
                 return plan  # type: ignore[no-any-return]
-        if count < (_MEETINGS if self._counts[key[0]] < _MANY else _MEETINGS_OF_MANY):
+        if count < (self._meetings if self._counts[key[0]] < _MANY else 4 * self._meetings):
             self.known[tuple(key)] = count + 1
             return None
         epoch = rule_epoch()
@@ -184,9 +183,7 @@ def _without_shape(key: Sequence[Any]) -> tuple[Any, ...]:
     )
 
 
-_MEETINGS = 2
-_MEETINGS_OF_MANY = 8  # making a plan takes as long as these runs of the rules
-_MANY = 16  # plans of one primitive
+_MANY = 16  # plans of one primitive; a later one takes as long to make as four times the meetings it waits for
 _LIMIT = 4096
 _all: weakref.WeakSet[Plans[Any]] = weakref.WeakSet()
 

@@ -93,7 +93,7 @@ class Tracer(ArrayMethods):
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         scipy_function = called_by_scipy()
-        advice = _scipy_advice(scipy_function) if scipy_function else _array_advice(self, called_function(np))
+        advice = _scipy_advice(scipy_function) if scipy_function else _array_advice(self, called_function(np), dtype)
         raise TracerArrayConversionError(_conversion_message(self, "a NumPy array", advice))
 
     def __dlpack__(self, **_: Any) -> Any:
@@ -172,13 +172,20 @@ _INSTEAD = {
 }
 
 
-def _array_advice(x: Tracer, function: str) -> str:
-    """Return advice for a tracer that `function` of NumPy ('' if unknown: maybe an index) tried to make an array of."""
+def _array_advice(x: Tracer, function: str, dtype: Any) -> str:
+    """Return advice for a tracer that `function` of NumPy tried to make an array of, of a dtype if it is not None.
+
+    The function is '' if it is unknown: maybe an index, or a scalar class of NumPy's.
+    """
     if function in _INSTEAD:
         return _INSTEAD[function]
     example = f"numpy.{function}(numpy.stack([x, y]))" if function else _STACK
     if not function and isinstance(x.aval, ShapedArray):
-        example += f". {_CONVERSION}" if x.aval.shape else ""
+        if dtype is not None:
+            name = f"numpy.{np.dtype(dtype).name}"
+            example += f". In place of {name}(x) and of numpy.asarray(x, {name}) write x.astype({name})"
+        else:
+            example += f". {_CONVERSION}" if x.aval.shape else ""
         example += f". {_INDEXING}" if x.aval.kind in "iu" else ""
     return f"A NumPy array would leave the transformation. Make an array of traced values: {example}"
 

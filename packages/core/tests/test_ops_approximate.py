@@ -1,0 +1,91 @@
+"""Formulas become code after some runs: the same numbers, in every shape, for scalars, in blocks of large arrays."""
+
+import numpy as np
+import pytest
+
+from calque_core import config, lax
+from calque_core.ops import approximate
+from calque_core.staging import plans
+
+FORMULAS = {
+    "lgamma": lax.lgamma,
+    "digamma": lax.digamma,
+    "erf": lax.erf,
+    "erfc": lax.erfc,
+    "bessel_i0e": lax.bessel_i0e,
+    "bessel_i1e": lax.bessel_i1e,
+    "polygamma": lambda x: lax.polygamma(1.0, x),
+    "polygamma of arrays": lambda x: lax.polygamma(np.ones_like(x), x),
+    "zeta": lambda x: lax.zeta(x + 1.5, 2.0),
+    "igamma": lambda x: lax.igamma(abs(x), 2.0),  # its formula chooses methods, so that it stays a formula
+}
+SHAPES = [(5,), (0,), (1,), (2, 3), (), (9001,), (3, 4001)]
+RUNS = 40
+
+
+def numbers(shape, dtype):
+    x = np.random.default_rng(3).uniform(-3.0, 12.0, shape).astype(dtype)
+    return x if shape else x[()]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("name", FORMULAS)
+def test_later_runs_give_the_numbers_of_the_first_run(name, dtype):
+    plans._forget_plans()
+    f = FORMULAS[name]
+    first = [f(numbers(shape, dtype)) for shape in SHAPES]
+    for shape in [(5,), (2, 3), (), (9001,)]:
+        for _ in range(RUNS if shape != (9001,) else 26):
+            f(numbers(shape, dtype))
+    x = numbers((2, 3), dtype)
+    later = [f(numbers(shape, dtype)) for shape in SHAPES]
+    for y, z in zip(first, later, strict=True):
+        assert type(z) is type(y)
+        assert (z.dtype, z.shape) == (y.dtype, y.shape)
+        np.testing.assert_array_equal(z, y)
+    np.testing.assert_array_equal(f(x.T), f(x).T)  # not contiguous
+
+
+def test_formulas_without_choices_are_code_and_others_are_not():
+    plans._forget_plans()
+    x = numbers((4,), "float64")
+    for f in (lax.lgamma, lambda x: lax.igamma(abs(x), 2.0)):
+        for _ in range(RUNS):
+            f(x)
+    known = {key[0]: plan for key, plan in approximate._codes.known.items()}
+    assert type(known[lax.lgamma_p]) is approximate._Code
+    assert known[lax.igamma_p] is None
+
+
+def test_a_write_to_a_result_changes_neither_the_argument_nor_later_results():
+    x = numbers((4,), "float64")
+    kept = x.copy()
+    for _ in range(RUNS):
+        y = lax.erf(x)
+        want = y.copy()
+        y[:] = 7.0
+    np.testing.assert_array_equal(x, kept)
+    np.testing.assert_array_equal(lax.erf(x), want)
+
+
+def test_code_reports_no_warning_and_the_result_alone_is_checked_for_nan():
+    x = np.array([0.5, -2.0, 1e308])
+    for _ in range(RUNS):
+        assert np.isinf(lax.lgamma(x)[1])
+    with config.debug_nans(True):
+        assert np.isinf(lax.lgamma(x)[1])
+        with pytest.raises(FloatingPointError, match="digamma"):
+            lax.digamma(x)
+
+
+@pytest.mark.parametrize("enter", [lambda: config.enable_x64(False), lambda: config.default_dtype_bits(32)])
+def test_settings_have_code_of_their_own(enter):
+    x = numbers((4,), "float64")
+    want = [lax.lgamma(x), lax.lgamma(x.astype(np.float32))]
+    for _ in range(RUNS):
+        lax.lgamma(x)
+    with enter():
+        first = lax.lgamma(x)
+        later = [lax.lgamma(x) for _ in range(RUNS)][-1]
+    assert later.dtype == first.dtype
+    np.testing.assert_array_equal(later, want[first.dtype == np.float32])
