@@ -6,7 +6,9 @@ import pytest
 from calque_core import jaxpr_as_fun, make_jaxpr
 
 
-@pytest.mark.parametrize("shape, axis", [((1,), None), ((), None), ((1, 2), 0), ((2, 1, 3), (1,)), ((1, 1), (0, 1))])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((1,), None), ((), None), ((1, 2), 0), ((2, 1, 3), (1,)), ((1, 1), (0, 1))]
+)
 def test_the_deviation_of_one_element_is_its_variance_and_so_has_a_derivative(shape, axis):
     x = np.linspace(1.0, 2.0, int(np.prod(shape))).reshape(shape)
     program = make_jaxpr(lambda x: np.std(x, axis=axis))(x)
