@@ -130,6 +130,7 @@ CONTAINERS = {
     "calque_core.arrays.numpy_protocol.ufuncs": "a registry: functions",
     "calque_core.ops.cond._programs": "the settings are in the key",
     "calque_core.ops.cond._stored": "the programs of `_programs`",
+    "calque_core.staging.known_code.control_flow": "a registry: primitives",
     "calque_core.staging.known_code._codes": "the settings are in the key",
     "calque_core.epoch._epoch": "a count",
     "calque_core.primitives.rules.kinds": "a registry: texts",

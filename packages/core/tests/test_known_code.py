@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from calque_core import Primitive, Trace, config, evaluation, lax, make_jaxpr, tracing
+from calque_core import Primitive, ShapedArray, Trace, config, evaluation, lax, make_jaxpr, pure_callback, tracing
 from calque_core.staging import known_code
 from calque_core.staging.known_code import code_of, key_of, run_again
 
@@ -158,9 +158,34 @@ def test_results_are_new_arrays_and_arguments_stay_as_they_are():
     np.testing.assert_array_equal(X, before)
 
 
-def test_programs_of_python_floats_loops_and_effects_have_no_code():
+def doubled_three_times(x):
+    return lax.fori_loop(0, 3, lambda i, c: lax.cond(lax.lt(i, 3), lambda c: c * 2.0, lambda c: c, c), x)
+
+
+def test_loops_and_branches_are_calls_in_code(equations):
+    jaxpr = ran_often(lambda x: doubled_three_times(lax.sin(x)) + x, X)
+    equations.clear()
+    np.testing.assert_array_equal(run_again(jaxpr, X)[0], 8.0 * np.sin(X) + X)
+    assert {primitive.name for primitive in equations} <= {"while", "cond"}
+
+
+def test_a_result_of_a_branch_is_not_written_to_while_its_operand_is_needed():
+    def f(x):
+        y = x * 2.0
+        kept = lax.cond(lax.reduce_sum(x) > 0.0, lambda y: y, lambda y: -y, y)
+        return kept + 1.0, y * kept
+
+    jaxpr = ran_often(f, X)
+    assert code_of(jaxpr) is not None
+    for out, want in zip(run_again(jaxpr, X), [2.0 * X + 1.0, 4.0 * X * X], strict=True):
+        np.testing.assert_allclose(out, want)
+
+
+def test_programs_of_python_floats_calls_and_effects_have_no_code():
     assert code_of(make_jaxpr(lambda x: x * 2.0)(1.0)) is None
-    assert code_of(make_jaxpr(lambda x: lax.fori_loop(0, 3, lambda i, c: c * 2.0, x))(X)) is None
+    call = lambda x: pure_callback(np.sin, ShapedArray((3,), np.float64), x)
+    assert code_of(make_jaxpr(call)(X)) is None
+    assert code_of(make_jaxpr(lambda x: lax.cond(x[0] > 0.0, call, lambda x: x, x))(X)) is None
     assert code_of(make_jaxpr(lambda x: x)(X)) is None
     assert code_of(make_jaxpr(lambda x: x * 2.0)(X)) is not None
 

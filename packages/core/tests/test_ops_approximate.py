@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calque_core import config, lax
+from calque_core import config, lax, make_jaxpr
 from calque_core.ops import approximate
 from calque_core.staging import plans
 
@@ -17,7 +17,8 @@ FORMULAS = {
     "polygamma": lambda x: lax.polygamma(1.0, x),
     "polygamma of arrays": lambda x: lax.polygamma(np.ones_like(x), x),
     "zeta": lambda x: lax.zeta(x + 1.5, 2.0),
-    "igamma": lambda x: lax.igamma(abs(x), 2.0),  # its formula chooses methods, so that it stays a formula
+    "igamma": lambda x: lax.igamma(abs(x), 2.0),  # its formula has branches and loops
+    "betainc": lambda x: lax.betainc(2.5, 1.5, lax.logistic(x)),
 }
 SHAPES = [(5,), (0,), (1,), (2, 3), (), (9001,), (3, 4001)]
 RUNS = 40
@@ -46,15 +47,31 @@ def test_later_runs_give_the_numbers_of_the_first_run(name, dtype):
     np.testing.assert_array_equal(f(x.T), f(x).T)  # not contiguous
 
 
-def test_formulas_without_choices_are_code_and_others_are_not():
+def test_the_code_of_a_formula_without_branches_is_one_for_all_shapes():
     plans._forget_plans()
-    x = numbers((4,), "float64")
     for f in (lax.lgamma, lambda x: lax.igamma(abs(x), 2.0)):
-        for _ in range(RUNS):
-            f(x)
-    known = {key[0]: plan for key, plan in approximate._codes.known.items()}
-    assert type(known[lax.lgamma_p]) is approximate._Code
-    assert known[lax.igamma_p] is None
+        for n in range(4, 4 + RUNS):
+            f(numbers((n,), "float64"))
+            f(numbers((4,), "float64"))
+    made = [(key[0], plan) for key, plan in approximate._codes.known.items() if type(plan) is approximate._Code]
+    lgamma = [plan for primitive, plan in made if primitive is lax.lgamma_p]
+    igamma = [plan for primitive, plan in made if primitive is lax.igamma_p]
+    assert len(lgamma) > 20
+    assert len(set(lgamma)) == 1
+    assert 1 <= len(set(igamma)) == len(igamma) <= 2
+    assert lgamma[0].is_by_element
+    assert not igamma[0].is_by_element
+
+
+def test_a_formula_with_branches_runs_in_evaluation_also_while_a_program_is_traced():
+    x = abs(numbers((4,), "float64"))
+    known = lambda: (lax.igamma_p.impl(x, np.full(4, 2.0)), lax.igammac_p.impl(x, np.full(4, 2.0)))
+    traced = []
+    for _ in range(RUNS):
+        program = make_jaxpr(lambda y: traced.append(known()) or y)(1.0)
+        assert program.eqns == ()
+    for lower, upper in traced:
+        np.testing.assert_allclose(lower + upper, 1.0)
 
 
 def test_a_write_to_a_result_changes_neither_the_argument_nor_later_results():

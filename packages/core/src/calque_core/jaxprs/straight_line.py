@@ -37,11 +37,11 @@ def is_straight(program: Jaxpr) -> bool:
     >>> is_straight(make_jaxpr(lambda x: 2.0 * x)(1.0))
     True
     """
-    return all(eqn.primitive.is_leaf and not _has_narrow_scalars(eqn) for eqn in program.eqns)
+    return all(eqn.primitive.is_leaf and not has_narrow_scalars(eqn) for eqn in program.eqns)
 
 
-def _has_narrow_scalars(eqn: JaxprEqn) -> bool:
-    """Tell whether some operands are weak, of 32 bits, and no strong operand has their dtype."""
+def has_narrow_scalars(eqn: JaxprEqn) -> bool:
+    """Tell whether some operands of an equation are weak, of 32 bits, and no strong operand has their dtype."""
     dtypes: tuple[set[Any], set[Any]] = set(), set()
     for x in eqn.invars:
         dtypes[getattr(x.aval, "weak_type", False)].add(getattr(x.aval, "dtype", None))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.context import entered, here
-from calque_core.jaxprs.straight_line import StraightLine, is_straight
+from calque_core.jaxprs.straight_line import is_straight
 from calque_core.ops.arithmetic import abs, add, div, mul, sub
 from calque_core.ops.compare import bitwise_and, bitwise_or, gt, lt, select
 from calque_core.ops.cond import cond
@@ -31,11 +31,12 @@ from calque_core.ops.while_loop import while_loop
 from calque_core.primitives.primitive import Primitive
 from calque_core.record import Record
 from calque_core.staging.elements import acts_by_element, common_shape
+from calque_core.staging.known_code import code_of
 from calque_core.staging.passes import merge_equal_equations
 from calque_core.staging.plans import Plans
 from calque_core.staging.stage import stage
 from calque_core.traces.trace import evaluation
-from calque_core.types.avals import ShapedArray, typeof
+from calque_core.types.avals import Shape, ShapedArray, typeof
 
 Value = Any
 Formula = Callable[..., Value]
@@ -87,13 +88,17 @@ def _evaluated(formula: Formula, args: Sequence[Value]) -> Value:
 
 
 class _Code(Record):
-    """A formula as straight-line code, which is made once for arrays of all shapes."""
+    """A formula as code, for arrays of all shapes if each operation acts on each element alone."""
 
     function: Callable[..., Value]
     dtype: np.dtype[Any]
+    is_by_element: bool
 
     def run(self, args: Sequence[Value]) -> Value:
         """Return the results; of large arrays block by block, since a block stays in the processor's cache."""
+        if not self.is_by_element:
+            with entered(evaluation):  # its loops and branches bind operations
+                return self.function(*args)
         shapes = [x.shape for x in args if x.shape]
         if not shapes or prod(shapes[0]) <= _BLOCK:
             return self.function(*args)
@@ -109,18 +114,22 @@ _BLOCK = 4096  # elements
 
 
 def _code_of(formula: Formula, avals: Sequence[ShapedArray]) -> _Code | None:
-    """Return the code of a formula for operands of these types; None if it chooses or repeats operations."""
+    """Return the code of a formula for operands of these types; None if it has none."""
     with entered(evaluation):
         program = merge_equal_equations(stage(lambda *xs: [formula(*xs)], avals))
-    shape = common_shape(avals)
-    if not is_straight(program) or not (shape is None or acts_by_element(program, shape)):
+        code = code_of(program)
+    if code is None:
         return None
-    code = StraightLine()
-    arguments = code.arguments(program.invars)
-    return _Code(code.function(arguments, *code.results(program)), program.outvars[0].aval.dtype)
+    shape = common_shape(avals)
+    is_by_element = is_straight(program) and (shape is None or acts_by_element(program, shape))
+    return _Code(lambda *xs: code(*xs)[0], program.outvars[0].aval.dtype, is_by_element)
 
 
-_codes = Plans(_code_of, lambda code, _: lambda _: code, meetings=24)  # to make code takes as long as these runs
+def _in_all_shapes(code: _Code, _: Shape) -> Callable[[Shape], _Code] | None:
+    return (lambda _: code) if code.is_by_element else None
+
+
+_codes = Plans(_code_of, _in_all_shapes, meetings=24)  # to make code takes as long as these runs
 
 
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:

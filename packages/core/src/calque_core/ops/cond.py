@@ -31,6 +31,7 @@ from calque_core.ops.varying import as_varying, fit_branches, fit_operands
 from calque_core.ops.weakness import convert_to, reaches
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import settings_key
+from calque_core.staging.known_code import control_flow
 from calque_core.staging.passes import dce_jaxpr
 from calque_core.staging.stage import JaxprTrace, stage
 from calque_core.traces.trace import Trace
@@ -45,6 +46,7 @@ BATCHED = ("select", "skip", "error")
 NO_OPERAND: Any = object()  # None is an operand
 
 cond_p = Primitive("cond", multiple_results=True)
+control_flow.add(cond_p)
 
 
 @cond_p.def_abstract_eval

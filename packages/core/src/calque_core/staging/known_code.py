@@ -16,8 +16,8 @@ from typing import Any
 from calque_core.context import Settings, allow_plans, here, merely_evaluates
 from calque_core.epoch import forget_with_rules, rule_epoch
 from calque_core.jaxprs.interpret import run_jaxpr
-from calque_core.jaxprs.jaxpr import Atom, Jaxpr, Literal, Var
-from calque_core.jaxprs.straight_line import StraightLine, is_straight
+from calque_core.jaxprs.jaxpr import Atom, Jaxpr, Literal, Var, jaxprs_in_params
+from calque_core.jaxprs.straight_line import StraightLine, has_narrow_scalars
 from calque_core.staging.plans import exact_params
 from calque_core.traces.trace import are_canonical, plain_types
 from calque_core.types.avals import ShapedArray, typeof
@@ -107,16 +107,34 @@ def _forget_codes() -> None:
 
 
 def code_of(jaxpr: Jaxpr) -> Code | None:
-    """Return a program as a function of its constants and arguments, of its types; None if it has no such code."""
+    """Return a program as a function of its constants and arguments, of its types; None if it has no such code.
+
+    It runs in evaluation, so that it may call the implementations of loops and branches, too.
+    """
     if not 0 < len(jaxpr.eqns) <= _MOST_EQUATIONS or jaxpr.effects:
         return None
     variables = [*jaxpr.constvars, *jaxpr.invars, *(v for eqn in jaxpr.eqns for v in eqn.outvars)]
-    if any(map(_is_weak_float, variables)) or not all(map(_is_canonical, variables)) or not is_straight(jaxpr):
+    if any(map(_is_weak_float, variables)) or not all(map(_is_canonical, variables)):
+        return None
+    if not _runs_on_numpy(jaxpr) or any(map(has_narrow_scalars, jaxpr.eqns)):
         return None
     code = StraightLine()
     arguments = code.arguments([*jaxpr.constvars, *jaxpr.invars])
     whole = jaxpr.replace(constvars=(), consts=(), invars=[*jaxpr.constvars, *jaxpr.invars])
     return code.function(arguments, f"[{', '.join(code.results(whole))}]")
+
+
+control_flow: set[Any] = set()
+"""The primitives whose evaluation runs the programs in their parameters, and does nothing else."""
+
+
+def _runs_on_numpy(jaxpr: Jaxpr) -> bool:
+    """Tell whether evaluation of a program calls NumPy's functions alone, in loops and branches, too."""
+    return all(
+        eqn.primitive.is_leaf
+        or (eqn.primitive in control_flow and all(map(_runs_on_numpy, jaxprs_in_params(eqn.params))))
+        for eqn in jaxpr.eqns
+    )
 
 
 _MOST_EQUATIONS = 1_000  # the code of more takes a large part of a second
