@@ -93,7 +93,11 @@ def kept(f, x, *args):
     return out, calque.vmap(pull)(cts), calque.tree.leaves(pull)
 
 
-WAYS = {"backward": backward, "forward": forward, "twice": twice, "kept": kept}
+def on_device(f, x, *args):
+    return backward(f, calque.device_put(x), *args)
+
+
+WAYS = {"on device": on_device, "backward": backward, "forward": forward, "twice": twice, "kept": kept}
 
 
 def check(f, arguments, way):

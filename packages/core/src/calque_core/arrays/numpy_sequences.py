@@ -202,7 +202,7 @@ def with_items(function: Function, args: Sequence[Value]) -> tuple[Function, Seq
     >>> with_items(sum, ([1.0, 2.0],))
     (<built-in function sum>, ([1.0, 2.0],))
     """
-    if not any(type(x) in _SEQUENCES and _holds_tracer(x) for x in args):
+    if _SEQUENCES.isdisjoint(map(type, args)) or not any(type(x) in _SEQUENCES and _holds_tracer(x) for x in args):
         return function, args
     items: list[Value] = []
     structure = tuple([_structure(x, items) for x in args])

@@ -91,12 +91,14 @@ def copied_where_exposed(values: list[Value], shared: Iterable[Value]) -> list[V
     >>> np.shares_memory(a, x), b is y
     (False, True)
     """
+    arrays = [(i, x) for i, x in enumerate(values) if isinstance(x, np.ndarray) and type(x.base) is not Copied]
+    if not arrays:  # nearly always: captured arrays are copies, and numbers are no arrays
+        return values
     owner_ids = {id(x if x.base is None else owner(x)) for x in shared if isinstance(x, np.ndarray)}
     exposed = [
         i
-        for i, x in enumerate(values)
-        if isinstance(x, np.ndarray)
-        and not (x.base is None and id(x) not in owner_ids and id(x) not in held_arrays)  # nearly always; 0.3 us sooner
+        for i, x in arrays
+        if not (x.base is None and id(x) not in owner_ids and id(x) not in held_arrays)  # 0.3 us sooner
         and _is_exposed(x, owner_ids)
     ]
     if not exposed:
@@ -108,9 +110,6 @@ def copied_where_exposed(values: list[Value], shared: Iterable[Value]) -> list[V
 
 
 def _is_exposed(x: np.ndarray[Any, Any], owner_ids: set[int]) -> bool:
-    base: Any = x.base
-    if type(base) is Copied:  # 1 us sooner
-        return False
     return is_writable(x) and (id(owner(x)) in owner_ids or any(map(is_held, view_chain(x))))
 
 

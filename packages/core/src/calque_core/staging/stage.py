@@ -182,6 +182,8 @@ class JaxprTrace(Trace):
     def contents(self, outs: Sequence[Value]) -> tuple[Any, ...]:
         """Return the constant variables, arguments, equations, results and constants of the recorded program."""
         outvars = [x.variable if type(x) is JitTracer and x._trace is self else self.constant(x) for x in outs]
+        if not self.constants:  # often in eager derivatives; 0.5 us sooner
+            return [], self.invars, self.eqns, outvars, []
         constants = self.constants.values()
         consts = [
             self.captured_const(in_dtype(x, v.aval.dtype)) if isinstance(x, np.ndarray) else x for x, v in constants
