@@ -7,6 +7,8 @@ Read next: `memory.py`, for what the same chain keeps.
 from __future__ import annotations
 
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import count
 from typing import Any
 
@@ -110,7 +112,7 @@ def narrow_rosenbrock(effort: Effort) -> Samples:
 
 @row("eager grad of Rosenbrock with slices, each call of another length", "us", autograd=1.0)
 def changing_lengths(effort: Effort) -> Samples:
-    """No call has the types of an earlier one, so that the rules run in place of code."""
+    """No call has the types of an earlier one: operations on elements run as code, slices and sums by their rules."""
 
     def gradient(kit: Any) -> Any:
         grad, lengths = kit.grad(partial(rosenbrock, plain(kit))), count(10)
@@ -119,6 +121,20 @@ def changing_lengths(effort: Effort) -> Samples:
     points = np.linspace(-1.0, 1.0, LARGE)
     check_agreement({k.name: gradient(k)() for k in kits("calque", "autograd")})
     return race(effort, {k.name: gradient(k) for k in kits("calque", "autograd")}, per=1, unit=1e-6)
+
+
+@row("eager grad of gammaln and erf of 100 numbers", "us", autograd=1.0)
+def special_functions(effort: Effort) -> Samples:
+    """SciPy computes each in C; calque evaluates the formulas that it compiles."""
+
+    def gradient(kit: Any) -> Any:
+        special = import_module("calque.scipy.special" if kit.name == "calque" else f"{kit.name}.scipy.special")
+        return partial(kit.grad(lambda x: plain(kit).sum(special.gammaln(x) * special.erf(x))), points)
+
+    points = np.linspace(0.5, 5.0, 100)
+    gradients = {k.name: gradient(k) for k in kits("calque", *(["autograd"] if find_spec("scipy") else []))}
+    check_agreement({name: gradient() for name, gradient in gradients.items()})
+    return race(effort, gradients, per=1, unit=1e-6)
 
 
 def normalisation(xp: Any, x: Any) -> Any:
