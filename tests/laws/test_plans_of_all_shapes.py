@@ -13,6 +13,7 @@ import pytest
 from test_plans import assert_same, outcome
 
 import calque
+import calque.scipy.special as special
 from calque_autodiff.operations import function_operations, primitive_operations
 from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_core import config, lax
@@ -36,6 +37,7 @@ UNARY = {
     "where": lambda x: np.where(x > 0.5, x, 0.0),
     "lax": lambda x: lax.mul(lax.logistic(x), lax.sin(x)),
     "sum": lambda x: x * np.sum(x * x),
+    **{name: getattr(special, name) for name in ("logit", "expit", "entr", "erf", "gammaln", "digamma", "i0", "ndtr")},
 }
 BINARY = {
     **{u.__name__: u for u in sorted(UFUNCS, key=lambda u: u.__name__) if u.nin == 2},
@@ -44,6 +46,7 @@ BINARY = {
     "x/y": lambda x, y: x / y,
     "x**y": lambda x, y: x**y,
     "where2": lambda x, y: np.where(x > y, x, y),
+    **{name: getattr(special, name) for name in ("xlogy", "betaln", "gammainc", "rel_entr")},
 }
 PARTNERS = {
     "array": lambda x: x[::-1] + 0.25,

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from calque_core import eval_jaxpr, make_jaxpr
+from calque_core import eval_jaxpr, evaluation, make_jaxpr, tracing, typeof
+from calque_core.extend import JaxprTrace
 from calque_numpy.scipy import special
 
 INF, NAN = math.inf, math.nan
@@ -82,6 +83,28 @@ def test_values_at_edges_evaluated_and_traced(name):
             outs = function(*args), tuple(traced) if isinstance(want, tuple) else traced[0]
         for out in outs:
             np.testing.assert_array_equal(out, want)
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_later_calls_run_as_code_with_the_same_values_and_without_warnings(name):
+    rows = np.array([arguments for arguments, _ in EDGES[name]]).T
+    columns = [np.stack([row, row]) for row in rows]
+    f = getattr(special, name)
+    first, *_, last = [f(*columns) for _ in range(40)]
+    np.testing.assert_array_equal(last, first)
+    assert np.asarray(last).dtype == np.asarray(first).dtype
+
+
+def test_a_trace_that_knows_functions_gets_a_special_function_as_a_whole():
+    class Watching(JaxprTrace):
+        def process_function(self, function, args, options):
+            seen.append(function.__name__)
+            return function(*args, **options)
+
+    seen = []
+    with tracing(Watching(evaluation)) as trace:
+        special.logit(trace.new_arg(typeof(0.5).strip_weak_type()))
+    assert seen == ["logit"]
 
 
 def test_integers_become_float64_and_half_precision_is_kept():

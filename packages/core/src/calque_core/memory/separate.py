@@ -91,7 +91,7 @@ def copied_where_exposed(values: list[Value], shared: Iterable[Value]) -> list[V
     >>> np.shares_memory(a, x), b is y
     (False, True)
     """
-    arrays = [(i, x) for i, x in enumerate(values) if isinstance(x, np.ndarray) and type(x.base) is not Copied]
+    arrays = [(i, x) for i, x in enumerate(values) if isinstance(x, np.ndarray) and not isinstance(x.base, Copied)]
     if not arrays:  # nearly always: captured arrays are copies, and numbers are no arrays
         return values
     owner_ids = {id(x if x.base is None else owner(x)) for x in shared if isinstance(x, np.ndarray)}

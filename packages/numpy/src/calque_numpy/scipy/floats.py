@@ -13,7 +13,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from calque_core import lax, typeof
-from calque_core.extend import scalar_dtype
+from calque_core.extend import (
+    active,
+    elementwise_function,
+    evaluate_by_types,
+    here,
+    mark_wrapper,
+    merely_evaluates,
+    scalar_dtype,
+)
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import array_of, as_dtype, broadcast_to, implements_by_name, promoted_dtype
 
@@ -63,7 +71,17 @@ def elementwise(*second_names: str, takes_complex: bool = False) -> Callable[[F]
                 return tuple(as_dtype(x, dtype) for x in out) if type(out) is tuple else as_dtype(out, dtype)
 
         of_floats.__code__ = of_floats.__code__.replace(co_name=name)  # messages name the code that the user calls
-        named = wraps(function)(of_floats)
-        return implements_by_name("scipy.special", name, *second_names)(named)  # type: ignore[return-value]
+        named = elementwise_function(wraps(function)(of_floats))
+        implements_by_name("scipy.special", name, *second_names)(named)
+
+        @mark_wrapper
+        @wraps(function)
+        def known(*args: Value) -> Value:
+            if active and not merely_evaluates():  # as for SciPy's function: the trace may know its operations
+                return here().trace.process_function(named, args, {})
+            with np.errstate(all="ignore"):
+                return evaluate_by_types(named, args, {})
+
+        return known  # type: ignore[return-value]
 
     return decorate
