@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calque_core import config, lax, make_jaxpr
+from calque_core import ShapeError, config, lax, make_jaxpr
 from calque_core.ops import approximate
 from calque_core.staging import plans
 
@@ -93,6 +93,12 @@ def test_code_reports_no_warning_and_the_result_alone_is_checked_for_nan():
         assert np.isinf(lax.lgamma(x)[1])
         with pytest.raises(FloatingPointError, match="digamma"):
             lax.digamma(x)
+
+
+def test_operands_that_do_not_fit_are_refused_in_each_run():
+    for _ in range(RUNS):
+        with pytest.raises(ShapeError, match=r"float64\[2\]"):
+            lax.zeta_p.bind(np.ones(2), np.ones(3))
 
 
 @pytest.mark.parametrize("enter", [lambda: config.enable_x64(False), lambda: config.default_dtype_bits(32)])

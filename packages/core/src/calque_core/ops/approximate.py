@@ -115,9 +115,12 @@ _BLOCK = 4096  # elements
 
 def _code_of(formula: Formula, avals: Sequence[ShapedArray]) -> _Code | None:
     """Return the code of a formula for operands of these types; None if it has none."""
-    with entered(evaluation):
-        program = merge_equal_equations(stage(lambda *xs: [formula(*xs)], avals))
-        code = code_of(program)
+    try:
+        with entered(evaluation):
+            program = merge_equal_equations(stage(lambda *xs: [formula(*xs)], avals))
+            code = code_of(program)
+    except Exception:  # noqa: BLE001  the formula raises it again, at the user's line
+        return None
     if code is None:
         return None
     shape = common_shape(avals)

@@ -183,7 +183,7 @@ def _without_shape(key: Sequence[Any]) -> tuple[Any, ...]:
     )
 
 
-_MANY = 16  # plans of one primitive; a later one takes as long to make as four times the meetings it waits for
+_MANY = 16  # plans of one primitive; later ones wait for four times the meetings, since so long it takes to make them
 _LIMIT = 4096
 _all: weakref.WeakSet[Plans[Any]] = weakref.WeakSet()
 
