@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import lax
+from calque_xla_backend import jit
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 
@@ -82,3 +83,20 @@ def test_dot_of_vectors_and_matrices(check_compiled):
 def test_infinities_and_nan_pass_through_products(check_compiled):
     x = np.array([[np.inf, 1.0], [np.nan, 1.0], [1.0, -np.inf]], np.float32)
     check_compiled(lax.dot, [(x, np.array([1.0, 2.0], np.float32)), (x, np.array([1.0, 0.0], np.float32))])
+
+
+@pytest.mark.parametrize("result", ["bfloat16", "float16", "float32", "float64"])
+@pytest.mark.parametrize("operand", ["int16", "uint16", "int64", "float16", "bfloat16", "float32"])
+def test_sums_have_a_dtype_also_where_numpy_has_no_common_one(operand, result, regime):
+    numbers = (((1,), (0,)), ((), ()))
+    x, y = np.arange(6).reshape(2, 3).astype(operand), np.full((3, 2), 3, operand)
+    product = lambda x, y: lax.dot_general(x, y, numbers, preferred_element_type=result)
+    convolution = lambda x, y: lax.conv_general_dilated(x, y, (1,), "VALID", preferred_element_type=result)
+    for f, args in [(product, (x, y)), (convolution, (x[:, None], y[:1, None]))]:
+        try:
+            want = f(*args)
+        except TypeError:  # sums that would lose information
+            continue
+        out = jit(f)(*args)
+        assert out.dtype == want.dtype
+        np.testing.assert_array_equal(np.asarray(out, float), np.asarray(want, float))

@@ -65,6 +65,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.complex import real_dtype
     from calque_core.ops.cond import chosen_branches, forget_staged_programs, join_constants, program_of
     from calque_core.ops.convert import narrow
+    from calque_core.ops.dot import sum_dtype
     from calque_core.ops.custom import no_jvp_rule
     from calque_core.ops.custom_calls import call_by_rules
     from calque_core.ops.custom_rules import Pullback, close_rules
@@ -194,6 +195,7 @@ _LATE = {
     "calque_core.ops.complex": "real_dtype",
     "calque_core.ops.cond": "chosen_branches, forget_staged_programs, join_constants, program_of",
     "calque_core.ops.convert": "narrow",
+    "calque_core.ops.dot": "sum_dtype",
     "calque_core.ops.custom": "no_jvp_rule",
     "calque_core.ops.custom_calls": "call_by_rules",
     "calque_core.ops.custom_rules": "Pullback, close_rules",
@@ -290,8 +292,8 @@ __all__ = [
     "register_function_evaluator",
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
-    "scalar_dtype", "real_dtype", "dtype_name", "kind_of", "SHORT_DTYPES", "short_dtype", "wide_dtype", "bit_width",
-    "highest", "lowest", "narrow", "strong",
+    "scalar_dtype", "real_dtype", "dtype_name", "kind_of", "SHORT_DTYPES", "short_dtype", "wide_dtype",
+    "sum_dtype", "bit_width", "highest", "lowest", "narrow", "strong",
     # Memory
     "Captures", "copy_shared", "copy_shared_tree", "copy_writable", "copied_where_exposed", "Uncopied",
     # Tangents and cotangents that are zero or not known yet

@@ -19,7 +19,7 @@ from calque_xla_backend.define import IrValue, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type, cached_in_context, dense_attribute
 from calque_xla_backend.rules.convert import convert
-from calque_xla_backend.rules.dot import precision_attribute
+from calque_xla_backend.rules.dot import precision_attribute, product_dtype
 
 DType = np.dtype[Any]
 Pads = tuple[tuple[int, int], ...]
@@ -33,7 +33,7 @@ def conv_general_dilated_lowering(
     (lhs_aval, rhs_aval), (out_aval,) = ctx.avals_in, ctx.avals_out
     if 0 in (lhs_aval.size, rhs_aval.size, out_aval.size):
         return [splat(0, out_aval)]
-    wide = np.result_type(lhs_aval.dtype, out_aval.dtype)
+    wide = product_dtype(lhs_aval.dtype, out_aval.dtype)
     lhs, rhs = convert(lhs, lhs_aval, wide), convert(rhs, rhs_aval, wide)
     attributes = convolution_attributes(**params)
     if wide.kind == "c":

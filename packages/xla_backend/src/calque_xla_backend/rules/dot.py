@@ -13,7 +13,8 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.extend import shaped_array
+from calque_core import canonicalize_dtype
+from calque_core.extend import shaped_array, sum_dtype
 from calque_core.lax import DotDimensionNumbers, Precision, Precisions, dot_general_p
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
@@ -36,7 +37,7 @@ def dot_general_lowering(
 ) -> Sequence[IrValue]:
     """Operands are widened before the sums, and sums narrowed after them, in the order of evaluation."""
     (lhs_aval, rhs_aval), (out_aval,) = ctx.avals_in, ctx.avals_out
-    wide = np.result_type(lhs_aval.dtype, out_aval.dtype)
+    wide = product_dtype(lhs_aval.dtype, out_aval.dtype)
     wide_aval = shaped_array(out_aval.shape, wide)
     out = hlo.dot_general(
         aval_to_ir_type(wide_aval),
@@ -46,6 +47,11 @@ def dot_general_lowering(
         precision_config=precision_attribute(precision),
     )
     return [convert(out, wide_aval, out_aval.dtype)]
+
+
+def product_dtype(operand: DType, result: DType) -> DType:
+    """Return the dtype in which XLA multiplies and sums: that of the operands, or that of evaluation if it is wider."""
+    return operand if operand == result else canonicalize_dtype(sum_dtype(operand, result))
 
 
 def precision_attribute(precision: Precisions | None) -> ir.Attribute:
