@@ -47,13 +47,33 @@ def test_orders_are_numpys(dtype, agree, numbers):
     assert str(make_jaxpr(lambda x: np.partition(x, 2, None))(x).out_avals[0]) == f"{x.dtype}[20]"
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int16", "uint8", "bool"])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_take_fills_positions_out_of_bounds_if_asked(axis, dtype):
+    x = np.arange(6).reshape(2, 3).astype(dtype)
+    positions = np.array([[0, -1], [9, -9]])
+    size = x.size if axis is None else x.shape[axis]
+    inside = np.take(x, positions % size, axis)
+    fill = {"float32": np.nan, "int16": -(1 << 15), "uint8": 255, "bool": True}[dtype]
+    for options, value in [({}, fill), ({"fill_value": 1}, 1)]:
+        want = inside.copy()
+        want[(slice(None),) * (axis or 0) + (1,)] = value
+        take = lambda x, p, options=options: cnp.take(x, p, axis, mode="fill", **options)
+        program = make_jaxpr(take)(x, positions)
+        for out in (take(x, positions), eval_jaxpr(program, (), x, positions)[0]):
+            assert out.dtype == x.dtype
+            np.testing.assert_array_equal(out, want)
+
+
 def test_wrong_arguments_are_refused():
     x = np.ones((2, 3))
     with disable_jit():
         with pytest.raises(IndexError, match="5"):
             cnp.take(x, 5, 1)
-        with pytest.raises(ValueError, match=r"take.*the mode is 'fill'. Use 'raise', 'wrap' or 'clip'"):
-            cnp.take(x, 1, mode="fill")
+        with pytest.raises(ValueError, match=r"take.*the mode is 'mirror'. Use 'raise', 'wrap' or 'clip'"):
+            cnp.take(x, 1, mode="mirror")
+        with pytest.raises(ValueError, match=r"take.*the mode 'clip' has no fill_value. Set mode='fill'"):
+            cnp.take(x, 1, mode="clip", fill_value=0.0)
         with pytest.raises(TypeError, match=r"take.*the indices are float64\[\]. Give integers"):
             cnp.take(x, 1.0)
         with pytest.raises(

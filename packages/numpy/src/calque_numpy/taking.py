@@ -32,11 +32,20 @@ def _flat_or_axis(name: str, a: Value, axis: int | None) -> tuple[Value, int]:
 
 
 @implements(np.take)
-def take(a: Value, indices: Value, axis: int | None = None, out: None = None, mode: str = "raise") -> Value:
+def take(
+    a: Value,
+    indices: Value,
+    axis: int | None = None,
+    out: None = None,
+    mode: str = "raise",
+    *,
+    fill_value: Value = None,
+) -> Value:
     """Return the elements at `indices` along `axis`, or of the flat array.
 
     Shapes: a [*s, n, *t], indices [*i] -> [*s, *i, *t].  The mode "wrap" counts positions modulo n, "clip" takes the
-    nearest position, and "raise" refuses known positions out of bounds and clips traced ones.
+    nearest position, and "raise" refuses known positions out of bounds and clips traced ones.  The mode "fill", which
+    NumPy does not have, gives `fill_value` out of bounds: NaN, the least signed or greatest unsigned integer by default.
     Raises: IndexError for a known position out of bounds; ValueError for an unknown mode or an axis out of range;
     TypeError for indices that are not integers, and for `out`.
 
@@ -44,11 +53,18 @@ def take(a: Value, indices: Value, axis: int | None = None, out: None = None, mo
     >>> from calque_numpy import take
     >>> take(np.array([4, 5, 6]), np.array([2, 0]))
     array([6, 4])
+    >>> take(np.array([4.0, 5.0, 6.0]), np.array([2, 3]), mode="fill")
+    array([ 6., nan])
     """
     refuse("take", out=out)
     a, axis = _flat_or_axis("take", a, axis)
-    position = checked_positions("take", asarray(indices), typeof(a).shape[axis], mode)
-    return at(a)[(*_all(axis), position)].get()
+    if mode != "fill":
+        if fill_value is not None:
+            raise ValueError(f"take{place()}: the mode {mode!r} has no fill_value. Set mode='fill', or remove it.")
+        position = checked_positions("take", asarray(indices), typeof(a).shape[axis], mode)
+        return at(a)[(*_all(axis), position)].get()
+    position = checked_positions("take", asarray(indices), typeof(a).shape[axis], "raise")
+    return at(a)[(*_all(axis), position)].get(mode="fill", fill_value=fill_value)
 
 
 def _all(count: int) -> tuple[slice, ...]:

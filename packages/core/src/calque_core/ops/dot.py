@@ -175,6 +175,7 @@ def dot_general_impl_for_types(
 def sum_dtype(operand: np.dtype[Any], result: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype for sums of products: the wider dtype, at least float32 for short floats, int8 for int4.
 
+    >>> import numpy as np
     >>> from calque_core.extend import sum_dtype
     >>> sum_dtype(np.dtype("float32"), np.dtype("float64"))
     dtype('float64')
