@@ -45,7 +45,8 @@ def take(
 
     Shapes: a [*s, n, *t], indices [*i] -> [*s, *i, *t].  The mode "wrap" counts positions modulo n, "clip" takes the
     nearest position, and "raise" refuses known positions out of bounds and clips traced ones.  The mode "fill", which
-    NumPy does not have, gives `fill_value` out of bounds: NaN, the least signed or greatest unsigned integer by default.
+    NumPy does not have, gives `fill_value` out of bounds; if it is None, NaN or the least signed or greatest unsigned
+    integer.
     Raises: IndexError for a known position out of bounds; ValueError for an unknown mode or an axis out of range;
     TypeError for indices that are not integers, and for `out`.
 
