@@ -33,7 +33,7 @@ class PushTrace(PlannedTrace):
         values = [*primals, *tangents]
         try:
             is_plain = plain_types.keys() >= set(map(type, values))
-            known = operation if is_plain else operation.for_tracers()
+            known = operation if is_plain else operation.with_programs()
             push = None if known is None else known.push()
             if push is None:
                 return None

@@ -41,7 +41,7 @@ class StepTrace(PlannedTrace):
             if plain_types.keys() >= set(map(type, primals)):
                 out, residuals = operation.run(*primals)
             else:
-                of_rules = operation.for_tracers()
+                of_rules = operation.with_programs()
                 if of_rules is None:
                     return None
                 out, residuals = self.under_parent(of_rules.run_under, self.parent, primals)

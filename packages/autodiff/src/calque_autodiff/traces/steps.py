@@ -150,7 +150,7 @@ class LinearizedOperation:
             self._programs = self._by_rules().programs()
         return self._programs
 
-    def for_tracers(self) -> LinearizedOperation | None:
+    def with_programs(self) -> LinearizedOperation | None:
         """Return the operation as its rules make it, with programs; None until it pays to make it."""
         self._asked += 1
         return self._by_rules() if self._make is None or self._asked > _MEETINGS else None

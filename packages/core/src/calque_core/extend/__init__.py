@@ -65,7 +65,6 @@ if _TYPE_CHECKING:
     from calque_core.ops.complex import real_dtype
     from calque_core.ops.cond import chosen_branches, forget_staged_programs, join_constants, program_of
     from calque_core.ops.convert import narrow
-    from calque_core.ops.dot import sum_dtype
     from calque_core.ops.custom import no_jvp_rule
     from calque_core.ops.custom_calls import call_by_rules
     from calque_core.ops.custom_rules import Pullback, close_rules
@@ -73,6 +72,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.diagonals import (
         as_rows, column_products, diagonal_of, inverse, inverse_gaps, on_diagonal, scale_columns,
     )
+    from calque_core.ops.dot import sum_dtype
     from calque_core.ops.factor_slopes import cholesky_slope, lu_slope, polar_slope, qr_slope
     from calque_core.ops.factor_updates import factor_triangle
     from calque_core.ops.factorizations import check_unique_q, lu_solve
@@ -117,13 +117,13 @@ if _TYPE_CHECKING:
     from calque_core.primitives.rule_results import gives_lists, wrong_result
     from calque_core.primitives.rules import missing_rule, rules_by_family, settings_key
     from calque_core.staging.by_types import by_types, evaluate_by_types
+    from calque_core.staging.elements import acts_by_element, aval_in_shape, common_shape, in_shape, is_large
     from calque_core.staging.expansions import (
         FunctionProgram, Option, add_option, add_options, function_program, holds_equations_alone, is_new_operand,
         makes_its_results, may_expand, staged_apart,
     )
     from calque_core.staging.jit_tracer import JitTracer, new_eqn
     from calque_core.staging.passes import merge_equal_equations
-    from calque_core.staging.elements import acts_by_element, aval_in_shape, common_shape, in_shape, is_large
     from calque_core.staging.plans import Plans, all_take_plans, exact_params
     from calque_core.staging.recorder import recorder
     from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace
@@ -195,7 +195,6 @@ _LATE = {
     "calque_core.ops.complex": "real_dtype",
     "calque_core.ops.cond": "chosen_branches, forget_staged_programs, join_constants, program_of",
     "calque_core.ops.convert": "narrow",
-    "calque_core.ops.dot": "sum_dtype",
     "calque_core.ops.custom": "no_jvp_rule",
     "calque_core.ops.custom_calls": "call_by_rules",
     "calque_core.ops.custom_rules": "Pullback, close_rules",
@@ -203,6 +202,7 @@ _LATE = {
     "calque_core.ops.diagonals": (
         "as_rows, column_products, diagonal_of, inverse, inverse_gaps, on_diagonal, scale_columns"
     ),
+    "calque_core.ops.dot": "sum_dtype",
     "calque_core.ops.factor_slopes": "cholesky_slope, lu_slope, polar_slope, qr_slope",
     "calque_core.ops.factor_updates": "factor_triangle",
     "calque_core.ops.factorizations": "check_unique_q, lu_solve",

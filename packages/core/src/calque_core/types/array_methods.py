@@ -72,7 +72,7 @@ def types_decide(function: F) -> F:
 
 
 elementwise_functions: set[Callable[..., Any]] = set()
-"""The functions of `elementwise_function` that are loaded: of operators, ufuncs, `where` and `clip`."""
+"""The functions of `elementwise_function` that are loaded: operators, ufuncs, SciPy's too, `where` and `clip`."""
 
 
 def elementwise_function(function: F) -> F:
