@@ -101,7 +101,8 @@ class LinearizedOperation:
     those of their tangents, None for a tangent that is zero.  `push()` is the way forward with tangents, None if the
     rules have to run.
 
-    Immutable by convention, and compared by identity.  A frozen dataclass would cost 1 ms at every import.
+    Immutable by convention, but for what is made at its first use, and compared by identity.  A frozen dataclass would
+    cost 1 ms at every import.
     """
 
     __slots__ = (
@@ -140,8 +141,10 @@ class LinearizedOperation:
         return operation
 
     def _by_rules(self) -> LinearizedOperation:
+        if self._make is None:
+            return self
         if self._of_rules is None:
-            self._of_rules = self if self._make is None else self._make(self._shape)
+            self._of_rules = self._make(self._shape)
         return self._of_rules
 
     def programs(self) -> Programs:
