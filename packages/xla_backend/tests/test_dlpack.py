@@ -14,6 +14,9 @@ from jaxlib import version as jaxlib_version
 
 from calque_core import config, float0, make_jaxpr
 from calque_xla_backend import Array, device_put, devices, from_dlpack, jit
+from calque_xla_backend.runtime import dlpack, exchange
+from calque_xla_backend.runtime.array import wrap
+from calque_xla_backend.runtime.runtime import to_dlpack
 
 MARKS_SHORT = jaxlib_version.__version_info__ >= (0, 12)  # whether capsules of bfloat16 can be marked as read-only
 SHORT = ["bfloat16", "float8_e4m3fn", "float8_e5m2"]
@@ -196,7 +199,7 @@ def test_a_capsule_is_consumed_once():
 def test_what_cannot_be_imported_is_refused():
     with pytest.raises(TypeError, match=r"from_dlpack at .*: a list of length 1 has no method __dlpack_device__\."):
         from_dlpack([1.0])
-    with pytest.raises(BufferError, match=r"the memory of a device of DLPack's type 2, not of the host\."):
+    with pytest.raises(BufferError, match=r"the memory of a device of DLPack's type 2, number 0, which is none of "):
         from_dlpack(Exported(None, (2, 0)))
     with pytest.raises(TypeError, match=r"from_dlpack at .*: a traced value of type float64\[\] has no memory"):
         make_jaxpr(lambda x: from_dlpack(x))(1.0)
@@ -260,3 +263,51 @@ def test_neither_exchange_nor_addresses_import_jax():
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120, check=False
     )
     assert (done.stdout, done.stderr) == ("False\n", "")
+
+
+def test_a_capsule_becomes_a_buffer_as_that_of_a_gpu_does():
+    x = device_put(np.arange(6, dtype=np.int32).reshape(2, 3))
+    for is_copied in (False, True):
+        buffers, types = exchange._capsule_on("import", to_dlpack(x._buffer), x.device, None, is_copied=is_copied)
+        (got,) = wrap(buffers, types)
+        assert (got.unsafe_buffer_pointer() == x.unsafe_buffer_pointer()) is not is_copied
+        assert got._device_type is x._device_type
+        np.testing.assert_array_equal(got, x)
+
+
+@pytest.mark.parametrize(
+    ("shape", "order", "is_by_rows"),
+    [((2, 3), "C", True), ((2, 3), "F", False), ((1, 3), "F", True), ((0, 3), "F", True), ((), "C", True)],
+)
+def test_elements_in_the_order_of_c_are_told_from_others(shape, order, is_by_rows):
+    capsule = np.ones(shape, order=order).__dlpack__()
+    assert dlpack.is_by_rows(dlpack.tensor_of(capsule)) is is_by_rows
+
+
+def test_memory_of_a_gpu_in_another_order_or_of_another_dtype_is_refused():
+    device = device_put(1.0).device
+    columns = np.asfortranarray(np.ones((2, 3)))
+    with pytest.raises(
+        BufferError, match=r"^import: the array of shape \(2, 3\) is not in C order in the memory of the"
+    ):
+        exchange._capsule_on("import", columns.__dlpack__(), device, None, is_copied=False)
+    capsule = np.ones(3).__dlpack__()
+    dlpack.tensor_of(capsule).code = 3  # a pointer
+    with pytest.raises(
+        BufferError, match=r"^import: the array has a dtype of 64 bits, of DLPack's code 3, which neither"
+    ):
+        exchange._capsule_on("import", capsule, device, None, is_copied=False)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", "float32", "complex64", "complex128"])
+def test_the_dtype_of_a_capsule_is_known(dtype):
+    assert dlpack.dtype_of(dlpack.tensor_of(np.ones(2, dtype).__dlpack__())) == np.dtype(dtype)
+
+
+def test_memory_of_a_gpu_has_a_name_in_dlpack():
+    class Gpu:
+        local_hardware_id = 3
+
+    assert [dlpack.memory_of(Gpu(), name) for name in ("cuda", "rocm", "my_chip")] == [(2, 3), (10, 3), (1, 0)]
+    assert [dlpack.platform_of_memory(kind) for kind in (2, 10, 7)] == ["cuda", "rocm", None]
+    assert not hasattr(device_put(1.0), "__cuda_array_interface__")

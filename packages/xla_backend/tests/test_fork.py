@@ -80,3 +80,9 @@ def test_a_forked_process_closes_the_sockets_of_its_parent():
     program = "warnings.simplefilter('error', ResourceWarning)" + STARTED + "in_child(lambda: None)"
     process = subprocess.run([sys.executable, "-c", PROGRAM + program], capture_output=True, text=True, timeout=60.0)
     assert (process.returncode, process.stderr) == (0, "")
+
+
+def test_a_process_that_a_forked_process_forks_refuses_too():
+    program = STARTED + "in_child(lambda: in_child(lambda: attempt(lambda: double(x))))\n"
+    process = subprocess.run([sys.executable, "-c", PROGRAM + program], capture_output=True, text=True, timeout=60.0)
+    assert (process.returncode, process.stderr, process.stdout.count(REFUSAL)) == (0, "", 1)

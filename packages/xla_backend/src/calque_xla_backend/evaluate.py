@@ -205,10 +205,14 @@ def _implementation(primitive: Primitive, args: Sequence[Value], params: Params)
 
 
 def _runs_on_host(primitive: Primitive, place: Place) -> bool:
-    """Tell whether core evaluates the primitive: it moves data, on views of the device's memory, or calls Python."""
+    """Tell whether core evaluates the primitive: it moves data, on views of the device's memory, or calls Python.
+
+    So it is where NumPy computes the primitive and another processor does not.
+    """
     if primitive in DATA_MOVEMENT:
         return place.platform == "cpu" and not isinstance(place, Partition)
-    return primitive in HOST_CALLS
+    has_no_program = primitive.is_leaf and place.platform != "cpu" and not _is_lowered(primitive, place)
+    return primitive in HOST_CALLS or has_no_program
 
 
 def _is_lowered(primitive: Primitive, place: Place) -> bool:

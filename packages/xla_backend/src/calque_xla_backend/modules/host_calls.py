@@ -8,13 +8,15 @@ Read next: `runtime/callbacks.py`, which makes the functions that jaxlib calls.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from calque_core import Primitive, ShapedArray, eval_context, evaluation, hand_down
 from calque_core.extend import HostCall
 from calque_xla_backend.modules.lowering import LoweringRuleContext
 from calque_xla_backend.modules.meshes import on_each_device, on_first_device, whole
@@ -75,6 +77,30 @@ def _place(ctx: LoweringRuleContext, function: HostCall, call: Any) -> list[IrVa
     elif manual.mesh.size > 1:
         call.attributes["sdy.sharding"] = on_each_device(module_context, [aval.ndim for aval in function.result_avals])
     return outs
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, repr=False)
+class HostEvaluation:
+    """The evaluation of a primitive on the host, for the programs of a platform that has no kernel for it."""
+
+    primitive: Primitive
+    params: Mapping[str, Any]
+    result_avals: tuple[ShapedArray, ...]
+
+    def __call__(self, *operands: Any) -> list[Any]:
+        """Return the results, in their dtypes and by rows."""
+        arrays = [np.asarray(x) for x in operands]
+        with eval_context():
+            outs = hand_down(evaluation, self.primitive, arrays, dict(self.params))
+        return [np.asarray(out, aval.dtype, "C") for out, aval in zip(outs, self.result_avals, strict=True)]
+
+    def __repr__(self) -> str:
+        return f"the evaluation of {self.primitive.name} on the host"
+
+
+def evaluate_on_host(ctx: LoweringRuleContext, *values: IrValue, **params: Any) -> list[IrValue]:
+    """Lower an equation to its evaluation by NumPy on the host: a rule for platforms that have no kernel."""
+    return call_host(ctx, HostEvaluation(ctx.primitive, params, tuple(ctx.avals_out)), values)
 
 
 def check_regions(module: ir.Module, callbacks: Sequence[HostCall]) -> None:

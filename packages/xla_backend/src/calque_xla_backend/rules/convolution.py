@@ -16,6 +16,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from calque_core.extend import Shape, real_dtype, shaped_array
 from calque_core.lax import ConvDimensionNumbers, Precisions, conv_general_dilated_p
 from calque_xla_backend.define import IrValue, splat
+from calque_xla_backend.modules.host_calls import evaluate_on_host
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type, cached_in_context, dense_attribute
 from calque_xla_backend.rules.convert import convert
@@ -23,6 +24,15 @@ from calque_xla_backend.rules.dot import precision_attribute, product_dtype
 
 DType = np.dtype[Any]
 Pads = tuple[tuple[int, int], ...]
+
+
+@register_lowering(conv_general_dilated_p, platform="cuda")
+def conv_general_dilated_cuda_lowering(
+    ctx: LoweringRuleContext, lhs: IrValue, rhs: IrValue, **params: Any
+) -> Sequence[IrValue]:
+    """CuDNN has convolutions of floats alone: the host computes those of integers."""
+    rule = conv_general_dilated_lowering if ctx.avals_out[0].kind in "fc" else evaluate_on_host
+    return rule(ctx, lhs, rhs, **params)
 
 
 @register_lowering(conv_general_dilated_p)

@@ -1,6 +1,6 @@
 """Lowering of eigenvalues and singular values to LAPACK's, and on NVIDIA's GPUs to cuSOLVER's; failures are NaN.
 
-The rules for GPUs are not tested on a GPU yet; `eig` has none.
+A program for a GPU calls the host for `eig`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from calque_core.extend import adjoint, identity_like, shaped_array
 from calque_core.lax import full
 from calque_core.lax.linalg import eig_p, eigh_p, svd_p
 from calque_xla_backend.define import IrValue, splat
+from calque_xla_backend.modules.host_calls import evaluate_on_host
 from calque_xla_backend.modules.lapack import lapack_call
 from calque_xla_backend.modules.lowering import LoweringRuleContext, lower_fun, register_lowering
 from calque_xla_backend.modules.matrix_calls import MatrixCall, info_aval, matrix_call, nan_where
@@ -66,6 +67,9 @@ def eig_lowering(
     outs += [left] if compute_left_eigenvectors else []
     outs += [right] if compute_right_eigenvectors else []
     return [nan_where("NE", info, info_type, out, out_aval) for out, out_aval in zip(outs, ctx.avals_out)]
+
+
+register_lowering(eig_p, evaluate_on_host, platform="cuda")
 
 
 @register_lowering(svd_p, platform="cpu")

@@ -13,10 +13,11 @@ from typing import Any
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import ShapedArray, typeof
-from calque_core.extend import identity_like, lower_triangle, shaped_array, upper_triangle, where
+from calque_core.extend import identity_like, lower_triangle, shaped_array, upper_triangle
 from calque_core.lax import pad, slice_in_dim, zeros_like
 from calque_core.lax.linalg import cholesky_p, lu_p, lu_pivots_to_permutation, qr_p
 from calque_xla_backend.define import IrValue, splat
+from calque_xla_backend.modules.host_calls import evaluate_on_host
 from calque_xla_backend.modules.lapack import lapack_call
 from calque_xla_backend.modules.lowering import LoweringRuleContext, lower_fun, register_lowering
 from calque_xla_backend.modules.matrix_calls import MatrixCall, info_aval, matrix_call, nan_where
@@ -72,11 +73,9 @@ def qr_lowering(ctx: LoweringRuleContext, x: IrValue, *, pivoting: bool, full_ma
 
 @register_lowering(qr_p, platform="cuda")
 def qr_cuda_lowering(ctx: LoweringRuleContext, x: IrValue, *, pivoting: bool, full_matrices: bool) -> Sequence[IrValue]:
+    """Call cuSOLVER, which has no pivoting: the host computes with it."""
     if pivoting:
-        raise NotImplementedError(
-            f"qr with pivoting{where()} has no kernel on the platform 'cuda'. Compute it on the host's processor, by "
-            "jit(f, backend='cpu'), or leave pivoting out."
-        )
+        return evaluate_on_host(ctx, x, pivoting=pivoting, full_matrices=full_matrices)
     return _qr(ctx, x, pivoting, partial(matrix_call, "cusolver_geqrf_ffi"), product_of_reflections_cuda)
 
 

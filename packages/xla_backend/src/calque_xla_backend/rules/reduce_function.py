@@ -1,7 +1,8 @@
 """Lowering of a reduction by any function: its program is a region.
 
 A region may not use values from outside: a program that closes over values lowers the operations of its tree.  So does
-the reduction of one element, for which XLA leaves the initial value out.
+the reduction of one element, for which XLA leaves the initial value out, and each reduction on other platforms: XLA's
+kernels for GPUs combine elements in any order, and begin each part with the initial value.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from calque_xla_backend.rules.reduce import reduce
 lower_tree = lower_fun(reduce_p.rules["decomposition"])
 
 
-@register_lowering(reduce_p)
+@register_lowering(reduce_p, platform="cpu")
 def reduce_lowering(
     ctx: LoweringRuleContext, *args: IrValue, jaxpr: Jaxpr, num_consts: int, dimensions: Shape
 ) -> Sequence[IrValue]:

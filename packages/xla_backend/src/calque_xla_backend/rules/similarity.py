@@ -1,4 +1,7 @@
-"""Lowering of Hessenberg, tridiagonal and Schur forms to LAPACK's (gehrd, sytrd and hetrd, gees)."""
+"""Lowering of Hessenberg, tridiagonal and Schur forms to LAPACK's (gehrd, sytrd and hetrd, gees).
+
+A program for a GPU calls the host.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Sequence
 
 from calque_core.lax.linalg import hessenberg_p, schur_p, tridiagonal_p
 from calque_xla_backend.define import IrValue, splat
+from calque_xla_backend.modules.host_calls import evaluate_on_host
 from calque_xla_backend.modules.lapack import lapack_call
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.matrix_calls import info_aval, nan_where
@@ -43,3 +47,7 @@ def schur_lowering(ctx: LoweringRuleContext, x: IrValue, *, compute_schur_vector
     mode = "V" if compute_schur_vectors else "N"
     *outs, info = lapack_call("gees", [(x, aval)], out_avals, aliases={0: 0}, mode=mode, sort="N")
     return [nan_where("NE", info, info_type, out, out_aval) for out, out_aval in zip(outs, ctx.avals_out)]
+
+
+for _primitive in (hessenberg_p, tridiagonal_p, schur_p):
+    register_lowering(_primitive, evaluate_on_host, platform="cuda")

@@ -29,11 +29,13 @@ from calque_core.extend import (
     wide_dtype,
 )
 from calque_core.lax import bitcast_convert_type_p, convert_element_type_p
-from calque_xla_backend.runtime.dlpack import HOST, address_of
+from calque_xla_backend.runtime.dlpack import HOST, address_of, memory_of
 from calque_xla_backend.runtime.placement import DeviceType, Placement, device_type, placement
 from calque_xla_backend.runtime.runtime import (
     MARKS_READ_ONLY,
     Buffer,
+    XlaRuntimeError,
+    copied,
     host_piece,
     is_readable,
     put,
@@ -117,7 +119,11 @@ class Array(ArrayMethods):
 
     def block_until_ready(self) -> Array:
         """Wait until the elements are computed; return the array."""
-        self._live().block_until_ready()
+        try:
+            self._live().block_until_ready()
+        except XlaRuntimeError as error:
+            _explain(self, error)
+            raise
         return self
 
     def delete(self) -> None:
@@ -221,7 +227,11 @@ class Array(ArrayMethods):
         """
         buffer = self._live()
         if is_readable(dtype):
-            return to_numpy(buffer, dtype)
+            try:
+                return to_numpy(buffer, dtype)
+            except XlaRuntimeError as error:
+                _explain(self, error)
+                raise
         with eval_context():
             if bit_width(dtype) < _BYTE:
                 wide: Array = convert_element_type_p.bind(self, new_dtype=wide_dtype(dtype), weak_type=False)
@@ -246,28 +256,44 @@ class Array(ArrayMethods):
                 f"a device array of type {aval} over {self._device_type.placement} cannot be exported{where()}. Export "
                 "the data of its addressable_shards, or put it on one device first."
             )
-        if dl_device not in (None, HOST) or stream is not None:
+        memory = self.__dlpack_device__()
+        if dl_device not in (None, HOST, memory) or (stream is not None and memory == HOST):
+            kind = f"in the memory {memory}" if memory != HOST else f"in the host's memory, {HOST}"
             raise BufferError(
                 f"a device array of type {aval} cannot be exported{where()} with dl_device={dl_device} and "
-                f"stream={stream}: it is in the host's memory, {HOST}. Use None for both."
+                f"stream={stream}: it is {kind}. Use None for both."
             )
+        is_of_host = HOST in (memory, dl_device)
         is_numpys = dtype.isbuiltin == 1
-        is_marked = max_version is not None and max_version >= (1, 0) and (is_numpys or MARKS_READ_ONLY)
+        is_marked = max_version is not None and max_version >= (1, 0)
+        is_marked = is_marked and (MARKS_READ_ONLY or (is_numpys and is_of_host))
         if copy is False and not is_marked:
             raise BufferError(
                 f"a device array of type {aval} cannot be exported without a copy{where()}, because this version of "
                 "DLPack does not mark memory as read-only. Use copy=None or max_version."
             )
-        host = self.__array__() if is_marked and not copy else self.__array__().copy()
-        if is_numpys:
+        if is_numpys and is_of_host:
+            host = self.__array__() if is_marked and not copy else self.__array__().copy()
             return host.__dlpack__(max_version=max_version) if is_marked else host.__dlpack__()
         if bit_width(dtype) < _BYTE:
             raise BufferError(f"a device array of type {aval} cannot be exported{where()}: DLPack has no such dtype.")
-        shared = self._live() if is_marked and not copy else put(host, self._device_type)
+        shared = self._live() if is_marked and not copy else copied(self._live(), self._device_type)
+        shared.block_until_ready()  # so that each stream of the other library may read it
         return to_dlpack(shared, max_version if is_marked else None)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return HOST
+        place = self._device_type.placement
+        return memory_of(place.devices[0], place.platform)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The memory of an array on one of NVIDIA's GPUs, in the form that CuPy takes."""
+        place, dtype = self._device_type.placement, self._device_type.dtype
+        if place.platform != "cuda" or place.is_divided or dtype.isbuiltin != 1:
+            raise AttributeError(f"{type(self).__name__} object has no attribute '__cuda_array_interface__'")
+        self.block_until_ready()
+        pointer = self.unsafe_buffer_pointer() if 0 not in self.shape else 0
+        return {"version": 2, "shape": self.shape, "typestr": dtype.str, "data": (pointer, True), "strides": None}
 
     def __getitem__(self, index: Any) -> Array:
         if is_advanced(index) and not has_tracer(index) and not self._device_type.placement.is_divided:
@@ -356,3 +382,12 @@ def deleted_message(x: Array) -> str:
         f"an array of type {x._device_type.aval} was used after it was deleted or donated. "
         "Keep a copy, or leave the argument out of donate_argnums."
     )
+
+
+def _explain(x: Array, error: RuntimeError) -> None:
+    """Raise a MemoryError if an array was not computed for lack of memory; do nothing for another error."""
+    if "RESOURCE_EXHAUSTED" in str(error):
+        raise MemoryError(
+            f"an array of type {x._device_type.aval} was not computed{where()}: the device has not enough memory: "
+            f"{error}. Use smaller arrays, delete() arrays that are not needed, or donate arguments."
+        ) from None

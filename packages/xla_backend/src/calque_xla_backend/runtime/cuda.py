@@ -1,7 +1,7 @@
 """Companions of the plugin for NVIDIA's GPUs: the driver, NVIDIA's libraries, and jaxlib's kernels.
 
 One idea: XLA finds a library that is loaded already, so NVIDIA's libraries are loaded from their Python packages first,
-as they lie outside of the folders where the system looks.  None of this has run on a GPU yet; the loading has.
+as they lie outside of the folders where the system looks.
 
 Read next: `plugins.py`, which calls this module; `rules/factorizations.py`, whose operations call the kernels.
 """

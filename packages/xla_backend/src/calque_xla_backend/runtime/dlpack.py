@@ -4,6 +4,8 @@ One idea: NumPy imports the dtypes that it has.  The short floats of ml_dtypes, 
 structure that a capsule holds, as unsigned integers of their size; the view keeps the capsule, and the capsule its
 memory.  Source: the header dlpack.h of DLPack 1.1.
 
+Memory of GPUs is not read: jaxlib makes buffers of their capsules.
+
 Read next: `exchange.py`, which makes arrays of the views.
 """
 
@@ -17,6 +19,17 @@ import numpy as np
 from calque_core.extend import short_dtype
 
 HOST = (1, 0)  # DLPack's name of the host's memory
+_KINDS = {"cuda": 2, "rocm": 10}  # DLPack's names of the platforms that have memory of their own
+
+
+def memory_of(device: Any, platform: str) -> tuple[int, int]:
+    """Return DLPack's name of the memory of a device; that of another plugin is reached from the host."""
+    return (_KINDS[platform], device.local_hardware_id) if platform in _KINDS else HOST
+
+
+def platform_of_memory(kind: int) -> str | None:
+    """Return the platform that a kind of memory belongs to."""
+    return next((platform for platform, number in _KINDS.items() if number == kind), None)
 
 
 class Tensor(ctypes.Structure):
@@ -48,6 +61,9 @@ _SHORT_DTYPES = {
     (14, 8): "float8_e8m0fnu",
 }  # by DLPack's code and bits
 
+_CODES = {0: "i", 1: "u", 2: "f", 5: "c"}  # of NumPy's dtypes
+_BOOL = (6, 8)
+
 _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_of.restype, _pointer_of.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
 
@@ -64,6 +80,34 @@ def address_of(capsule: Any) -> int:
     """Return the address of the first element."""
     tensor = tensor_of(capsule)
     return int(tensor.data or 0) + int(tensor.byte_offset)
+
+
+def dtype_of(tensor: Tensor) -> np.dtype[Any] | None:
+    """Return the dtype of the elements, None for one that neither NumPy nor ml_dtypes has."""
+    kind = tensor.code, tensor.bits
+    if tensor.lanes != 1:
+        return None
+    if kind in _SHORT_DTYPES:
+        return np.dtype(short_dtype(_SHORT_DTYPES[kind], "ml_dtypes"))
+    name = "bool" if kind == _BOOL else f"{_CODES.get(tensor.code)}{tensor.bits // 8}"
+    try:
+        return np.dtype(name)
+    except TypeError:
+        return None
+
+
+def is_by_rows(tensor: Tensor) -> bool:
+    """Tell whether the elements lie in C order, without gaps."""
+    if not tensor.strides:
+        return True
+    shape, step = tensor.shape[: tensor.ndim], 1
+    if 0 in shape:
+        return True
+    for size, stride in zip(reversed(shape), reversed(tensor.strides[: tensor.ndim])):
+        if size > 1 and stride != step:
+            return False
+        step *= size
+    return True
 
 
 class _Memory:
@@ -93,7 +137,7 @@ def host_view(x: Any) -> np.ndarray[Any, Any]:
     except (BufferError, RuntimeError) as error:
         capsule = x.__dlpack__()
         tensor = tensor_of(capsule)
-        name = _SHORT_DTYPES.get((tensor.code, tensor.bits))
-        if name is None or tensor.lanes != 1:
+        dtype = dtype_of(tensor)
+        if dtype is None or dtype.isbuiltin == 1:
             raise BufferError(str(error)) from None
-        return np.asarray(_Memory(capsule, tensor, tensor.bits // 8)).view(short_dtype(name, "ml_dtypes"))
+        return np.asarray(_Memory(capsule, tensor, dtype.itemsize)).view(dtype)

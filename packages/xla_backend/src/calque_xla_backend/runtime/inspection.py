@@ -10,7 +10,7 @@ from typing import Any
 from jaxlib import _jax  # type: ignore[attr-defined]
 from jaxlib.mlir import ir
 
-from calque_xla_backend.runtime.clients import client
+from calque_xla_backend.runtime.clients import CPU, client
 from calque_xla_backend.runtime.runtime import Executable
 
 
@@ -21,8 +21,11 @@ def hlo_text(module: ir.Module) -> str:
 
 
 def hlo_costs(module: ir.Module) -> dict[str, float]:
-    """Return XLA's estimates for a module before any optimisation."""
-    costs: dict[str, float] = _jax.hlo_module_cost_analysis(client(), _computation(module).get_hlo_module())
+    """Return XLA's estimates for a module before any optimisation.
+
+    The client of the host's processor counts: those of plugins do not.
+    """
+    costs: dict[str, float] = _jax.hlo_module_cost_analysis(client(CPU), _computation(module).get_hlo_module())
     return costs
 
 

@@ -30,8 +30,8 @@ from calque_xla_backend.runtime.sharding import (
     parts_of,
 )
 
-RELEASE = tuple(map(int, jaxlib_version.__version__.split(".")[:2]))
-_SKIP_CHECKS = () if RELEASE >= (0, 12) else (True,)  # an argument of array_result_handler that 0.12 removed
+RELEASE: tuple[int, ...] = jaxlib_version.__version_info__
+_SKIP_CHECKS = () if RELEASE >= (0, 11, 2) else (True,)  # an argument of array_result_handler that 0.11.2 removed
 _SHOWN = 8  # devices in a message
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import EntryPoint, entry_points
@@ -166,28 +167,58 @@ def start_plugin(plugin: Plugin) -> Client:
     problem = _problems.get(plugin.platform)
     if problem is None:
         try:
-            return _start(plugin)
+            with _few_lines():
+                return _start(plugin)
         except RuntimeError as error:
             problem = _problems[plugin.platform] = _cause(plugin, error)
     raise RuntimeError(f"the platform {plugin.platform!r} cannot start{where()}: {problem}")
 
 
 def _start(plugin: Plugin) -> Client:
-    name, interface, is_cuda = plugin.platform, None, plugin.platform == "cuda"
+    platform, interface, is_cuda = plugin.platform, None, plugin.platform == "cuda"
+    name = _name_of(platform)
     generation = _generation(plugin)
     if is_cuda:
         load_cuda(generation)
-    if not xc.pjrt_plugin_loaded(name):  # jax in this process may have loaded it
+    if not xc.pjrt_plugin_loaded(name):
         interface = xc.load_pjrt_plugin_dynamically(name, plugin.library)
     if not xc.pjrt_plugin_initialized(name):
         xc.initialize_pjrt_plugin(name)
     group = current_group()
-    client = xc.make_c_api_client(name, _options(name), None if group is None else group.client)
-    if name in _GPUS:
+    client = xc.make_c_api_client(name, _options(platform), None if group is None else group.client)
+    if platform in _GPUS:
         fix_device_memory(requested_device_memory())
     if is_cuda and interface is not None:
         register_kernels(interface, generation)
     return client
+
+
+def _name_of(platform: str) -> str:
+    """Return the name under which jaxlib keeps the plugin of a platform.
+
+    A name is given once in a process, and jax, which has no second one for a GPU, takes the platform's.
+    """
+    is_own = platform in _GPUS and not xc.pjrt_plugin_loaded(platform)  # jax has not come before
+    return f"calque_{platform}" if is_own else platform
+
+
+@contextmanager
+def _few_lines() -> Iterator[None]:
+    """Let a plugin write warnings and errors to the terminal, not notes; a choice of the user's stays.
+
+    A plugin takes the choice from the environment, when it is loaded.
+    """
+    if _LEVEL in os.environ:
+        yield
+        return
+    os.environ[_LEVEL] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(_LEVEL, None)
+
+
+_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 
 
 def _generation(plugin: Plugin) -> str:

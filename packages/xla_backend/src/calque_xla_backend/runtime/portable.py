@@ -10,7 +10,7 @@ from typing import Any
 from jaxlib import _jax  # type: ignore[attr-defined]
 from jaxlib.mlir import ir
 
-STABLEHLO_VERSION = "1.17.0"  # of jaxlib 0.10.2, the oldest release that we take
+STABLEHLO_VERSION = "1.16.0"  # of jaxlib 0.10.0, the oldest release that we take
 
 
 def to_portable(module: ir.Module) -> bytes:

@@ -8,6 +8,7 @@ Read next: `placement.py`, the types of buffers; `array.py`, the class around a 
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import threading
@@ -24,7 +25,15 @@ from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _stablehlo
 from jaxlib.mlir.dialects import sdy  # by this module: with `_sdy` loaded before it, jax would miss names in it
 
 from calque_core.extend import advance_rule_epoch
-from calque_xla_backend.runtime.clients import Device, client, give_up_clients, refuse_forked, started_clients
+from calque_xla_backend.runtime.clients import (
+    CPU,
+    Device,
+    ForkedClient,
+    client,
+    give_up_clients,
+    refuse_forked,
+    started_clients,
+)
 from calque_xla_backend.runtime.dlpack import HOST
 from calque_xla_backend.runtime.interrupts import forget_interrupts, watch_interrupts
 from calque_xla_backend.runtime.partition import Partition, Place
@@ -156,6 +165,25 @@ def to_dlpack(buffer: Buffer, max_version: tuple[int, int] | None = None) -> Any
     return _jax.buffer_to_dlpack_managed_tensor(buffer.clone(), *options)
 
 
+def from_dlpack_capsule(capsule: Any, target: DeviceType, stream: int | None) -> Buffer:
+    """Return a buffer on the memory of a DLPack capsule, which is on the device of `target`.
+
+    Its elements are there once the work on `stream` is done.
+    """
+    shared = _jax.dlpack_managed_tensor_to_buffer(capsule, target.placement.devices[0], stream)
+    return target.handler([shared])
+
+
+def copied(buffer: Buffer, target: DeviceType) -> Buffer:
+    """Return a copy of a buffer of type `target`, made by its device."""
+    place = target.placement
+    devices, shardings = [place.device_list], [place.xla_sharding]
+    copies = xc.batched_copy_array_to_devices_with_sharding(
+        [buffer], devices, shardings, [xc.ArrayCopySemantics.ALWAYS_COPY]
+    )
+    return target.handler(copies)
+
+
 MARKS_READ_ONLY = RELEASE >= (0, 12)  # whether capsules of jaxlib's can say that memory is read-only
 
 _device_put = xc.batched_device_put
@@ -176,8 +204,11 @@ def is_readable(dtype: np.dtype[Any]) -> bool:
 
 def to_numpy(buffer: Buffer, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Return the elements of a buffer as a read-only NumPy array, which shares its memory on a CPU; wait for them."""
-    if dtype.isbuiltin == 1 and buffer.aval.placement.platform == "cpu":
+    if dtype.isbuiltin == 1 and buffer.aval.placement.platform == CPU:
         return np.asarray(memoryview(buffer))
+    if _is_forked_after_start:
+        refuse_forked()
+    buffer.block_until_ready()  # jaxlib would take memory for the elements of a failed program, and may end the process
     array: np.ndarray[Any, Any] = getattr(buffer, _TO_NUMPY)()[0]
     return array
 
@@ -275,16 +306,23 @@ def _reset_after_fork() -> None:
 
     A new epoch drops all programs, so that each call reaches the client; dispatch itself checks nothing.
     """
-    global _pool, _contexts, _device_put  # noqa: PLW0603  the parent's objects are replaced as a whole
+    global _pool, _contexts, _device_put, _is_forked_after_start
     parent_clients = give_up_clients()
-    _parent_objects.extend((_pool, _contexts, *parent_clients))  # kept: to free them is to wait for their threads
+    # Kept: to free them is to wait for their threads.  A driver would end the process that frees memory of a GPU.
+    _parent_objects.extend((_pool, _contexts, *parent_clients))
+    for parent in parent_clients:
+        if not (isinstance(parent, ForkedClient) or parent.platform == CPU):
+            _parent_objects.extend((*parent.live_arrays(), *parent.live_executables()))
+    _keep_to_the_end(_parent_objects)
     _pool, _contexts = ir.ThreadPool(), threading.local()
     forget_interrupts()
     if parent_clients:
-        _device_put = refuse_forked
+        _device_put, _is_forked_after_start = refuse_forked, True
         advance_rule_epoch()
 
 
 _parent_objects: list[Any] = []
+_is_forked_after_start = False
+_keep_to_the_end = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", ctypes.pythonapi))
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reset_after_fork)
