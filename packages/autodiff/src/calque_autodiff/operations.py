@@ -242,11 +242,6 @@ def _shared(operation: LinearizedOperation, shape: Shape) -> Callable[[Shape], L
     if not all(acts_by_element(program, shape, _SUMS) for program in ways):
         return None
 
-    @cache
-    def push() -> Push | None:
-        own = operation.push()
-        return own if own is not None and acts_by_element(own.for_tracers.jaxpr, shape, _SUMS) else None
-
     def by_rules(new: Shape) -> LinearizedOperation:
         program = in_shape(programs.program, shape, new)
         with entered(evaluation, settings=operation.settings):
@@ -256,8 +251,15 @@ def _shared(operation: LinearizedOperation, shape: Shape) -> Callable[[Shape], L
 
     pull = None if operation.pull is None else operation.pull._replace(for_tracers=None)
     code = operation.run, operation.captured
+    push = cache(partial(_shared_push, operation, shape))
     shared = LinearizedOperation(operation.out_avals, operation.dot_avals, code, pull, push, None)
     return lambda new: shared.in_shape(shape, new, by_rules)
+
+
+def _shared_push(operation: LinearizedOperation, shape: Shape) -> Push | None:
+    """Return how the operation pushes tangents on, None unless each equation acts on each element alone."""
+    push = operation.push()
+    return push if push is not None and acts_by_element(push.for_tracers.jaxpr, shape, _SUMS) else None
 
 
 _SUMS = (reduce_sum_p,)
