@@ -251,6 +251,11 @@ class Exported:
         return self.x.__dlpack_device__()
 
 
+class OnGpu(Exported):
+    def __dlpack_device__(self):
+        return 2, 0
+
+
 def test_an_array_of_another_library_is_read_where_it_is():
     x = np.arange(3.0)
     shared = cnp.from_dlpack(Exported(x))
@@ -262,6 +267,8 @@ def test_an_array_of_another_library_is_read_where_it_is():
 def test_an_array_without_memory_is_not_read():
     with pytest.raises(TypeError, match=r"from_dlpack of float64\[2\].*has no memory to share"):
         make_jaxpr(cnp.from_dlpack)(np.ones(2))
+    with pytest.raises(BufferError, match=r"^from_dlpack at .*DLPack's type 2, which NumPy cannot read\. Use calque\."):
+        cnp.from_dlpack(OnGpu(np.arange(3.0)))
     with pytest.raises(TypeError, match=r"from_dlpack.*has no method __dlpack__. Use asarray"):
         cnp.from_dlpack([1, 2])
 

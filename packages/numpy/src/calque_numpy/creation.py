@@ -122,12 +122,16 @@ def array(
     return lax.expand_dims(out, range(missing)) if missing > 0 else out
 
 
+_HOST = 1  # DLPack's number of the host's memory
+_READABLE = (_HOST, 3, 11, 13)  # with the kinds of such memory that GPUs can read, too
+
+
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Value:
     """Return an array of another library, which has `__dlpack__`, as an array of NumPy's; a device array as it is.
 
     The memory is shared unless `copy` is true.  The result is put on `device`: "cpu" means an array of NumPy's.
     Raises: TypeError for a traced array, which has no memory, or for a value without `__dlpack__`; BufferError for
-    memory that NumPy cannot read; ValueError for an unknown device.
+    memory that NumPy cannot read, such as that of a GPU; ValueError for an unknown device.
 
     >>> import numpy as np
     >>> from calque_numpy import from_dlpack
@@ -143,6 +147,12 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> V
         )
     if is_array_like(x) and not isinstance(x, np.ndarray):
         return on_device("from_dlpack", x, device)
+    kind = int(x.__dlpack_device__()[0]) if hasattr(x, "__dlpack_device__") else _HOST
+    if kind not in _READABLE:
+        raise BufferError(
+            f"from_dlpack{where()}: the array is in the memory of a device of DLPack's type {kind}, which NumPy cannot "
+            "read. Use calque.dlpack.from_dlpack, which gives a device array, or move it to the host first."
+        )
     options: Any = {} if copy is None else {"copy": copy}
     return on_device("from_dlpack", np.from_dlpack(x, **options), device)
 
