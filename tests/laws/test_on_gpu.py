@@ -150,6 +150,10 @@ def test_numpy_reads_by_dlpack_if_it_asks_for_the_host():
     x = device_put(np.arange(3.0))
     assert x.__dlpack_device__() == (2, 0)
     np.testing.assert_array_equal(np.from_dlpack(x, device="cpu"), np.arange(3.0))
+    with pytest.raises(
+        BufferError, match=r"bfloat16\[3\] cannot be exported at .* to the host, since NumPy has no such"
+    ):
+        lax.convert_element_type(x, "bfloat16").__dlpack__(dl_device=(1, 0), max_version=(1, 0))
 
 
 def test_too_little_memory_is_a_memory_error_and_the_next_call_works():

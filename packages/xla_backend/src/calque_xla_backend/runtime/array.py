@@ -277,6 +277,11 @@ class Array(ArrayMethods):
             return host.__dlpack__(max_version=max_version) if is_marked else host.__dlpack__()
         if bit_width(dtype) < _BYTE:
             raise BufferError(f"a device array of type {aval} cannot be exported{where()}: DLPack has no such dtype.")
+        if dl_device == HOST != memory:
+            raise BufferError(
+                f"a device array of type {aval} cannot be exported{where()} to the host, since NumPy has no such "
+                "dtype. Use dl_device=None."
+            )
         shared = self._live() if is_marked and not copy else copied(self._live(), self._device_type)
         shared.block_until_ready()  # so that each stream of the other library may read it
         return to_dlpack(shared, max_version if is_marked else None)

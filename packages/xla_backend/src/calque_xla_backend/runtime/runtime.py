@@ -204,9 +204,10 @@ def is_readable(dtype: np.dtype[Any]) -> bool:
 
 def to_numpy(buffer: Buffer, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Return the elements of a buffer as a read-only NumPy array, which shares its memory on a CPU; wait for them."""
-    if dtype.isbuiltin == 1 and buffer.aval.placement.platform == CPU:
+    is_of_host = buffer.aval.placement.platform == CPU
+    if dtype.isbuiltin == 1 and is_of_host:
         return np.asarray(memoryview(buffer))
-    if _is_forked_after_start:
+    if _is_forked_after_start and not is_of_host:
         refuse_forked()
     buffer.block_until_ready()  # jaxlib would take memory for the elements of a failed program, and may end the process
     array: np.ndarray[Any, Any] = getattr(buffer, _TO_NUMPY)()[0]
