@@ -21,7 +21,7 @@ from calque_core.extend import where
 from calque_xla_backend.compilation_cache.cache import load_or_compile
 from calque_xla_backend.modules.bounds import bounds_of
 from calque_xla_backend.modules.module import LoweredModule, lower_jaxpr_to_module
-from calque_xla_backend.runtime.array import Array, deleted_message, wrap
+from calque_xla_backend.runtime.array import Array, check_memory, deleted_message, wrap
 from calque_xla_backend.runtime.callbacks import entries_of, run_to_end
 from calque_xla_backend.runtime.log import log_compilation, log_constants
 from calque_xla_backend.runtime.partition import Partition, Place
@@ -179,11 +179,7 @@ def explain(error: RuntimeError, program: Program, args: Sequence[Value], arg_na
             f"{name}{where()}: {_second_use(program.donated, args, arg_names)}. Pass a copy, or leave the argument out "
             "of donate_argnums."
         ) from None
-    if "RESOURCE_EXHAUSTED" in str(error):
-        raise MemoryError(
-            f"{name}{where()}: the device has not enough memory: {error}. Use smaller arrays, delete() arrays that are "
-            "not needed, or donate arguments."
-        ) from None
+    check_memory(f"{name}{where()}", error)
     error.add_note(f"This happened in running the compiled program of {name}.")
 
 

@@ -122,7 +122,7 @@ class Array(ArrayMethods):
         try:
             self._live().block_until_ready()
         except XlaRuntimeError as error:
-            _explain(self, error)
+            check_memory(f"an array of type {self._device_type.aval} was not computed{where()}", error)
             raise
         return self
 
@@ -230,7 +230,7 @@ class Array(ArrayMethods):
             try:
                 return to_numpy(buffer, dtype)
             except XlaRuntimeError as error:
-                _explain(self, error)
+                check_memory(f"an array of type {self._device_type.aval} was not computed{where()}", error)
                 raise
         with eval_context():
             if bit_width(dtype) < _BYTE:
@@ -389,10 +389,10 @@ def deleted_message(x: Array) -> str:
     )
 
 
-def _explain(x: Array, error: RuntimeError) -> None:
-    """Raise a MemoryError if an array was not computed for lack of memory; do nothing for another error."""
+def check_memory(subject: str, error: RuntimeError) -> None:
+    """Raise a MemoryError in the name of `subject` if an error is about too little memory."""
     if "RESOURCE_EXHAUSTED" in str(error):
         raise MemoryError(
-            f"an array of type {x._device_type.aval} was not computed{where()}: the device has not enough memory: "
-            f"{error}. Use smaller arrays, delete() arrays that are not needed, or donate arguments."
+            f"{subject}: the device has not enough memory: {error}. Use smaller arrays, delete() arrays that are not "
+            "needed, or donate arguments."
         ) from None

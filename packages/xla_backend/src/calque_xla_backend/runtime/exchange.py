@@ -36,9 +36,9 @@ Value = Any
 def from_dlpack(x: Value, /, *, device: Device | SingleDeviceSharding | None = None, copy: bool | None = None) -> Array:
     """Return an array of another library, which has `__dlpack__`, as an array on a device.
 
-    It is on the device that holds its memory, or on `device`.  The elements are copied.  With `copy=False` the array
-    shares the memory: nobody may write to it while the array, or anything that was computed from it, is in use.  An
-    array of our own is returned as it is, or as a copy.
+    It is on `device`; by default on the GPU that holds the memory, and for memory of the host on the default device.
+    The elements are copied.  With `copy=False` the array shares the memory: nobody may write to it while the array, or
+    anything that was computed from it, is in use.  An array of our own is returned as it is, or as a copy.
     Dtype: kept, those of ml_dtypes too; 64 bits become 32 while `enable_x64` is off.
     Raises: TypeError for a traced value, or a value without `__dlpack__`; BufferError for memory that no device of ours
     has, for a dtype that NumPy and ml_dtypes lack, for elements on a GPU that are not in C order, and with `copy=False`

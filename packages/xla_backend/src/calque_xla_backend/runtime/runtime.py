@@ -207,7 +207,7 @@ def to_numpy(buffer: Buffer, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     is_of_host = buffer.aval.placement.platform == CPU
     if dtype.isbuiltin == 1 and is_of_host:
         return np.asarray(memoryview(buffer))
-    if _is_forked_after_start and not is_of_host:
+    if _device_put is refuse_forked and not is_of_host:
         refuse_forked()
     buffer.block_until_ready()  # jaxlib would take memory for the elements of a failed program, and may end the process
     array: np.ndarray[Any, Any] = getattr(buffer, _TO_NUMPY)()[0]
@@ -307,9 +307,10 @@ def _reset_after_fork() -> None:
 
     A new epoch drops all programs, so that each call reaches the client; dispatch itself checks nothing.
     """
-    global _pool, _contexts, _device_put, _is_forked_after_start
+    global _pool, _contexts, _device_put  # noqa: PLW0603  the parent's objects are replaced as a whole
     parent_clients = give_up_clients()
-    # Kept: to free them is to wait for their threads.  A driver would end the process that frees memory of a GPU.
+    # Kept to the end of the process: to free them is to wait for their threads, and the driver of a GPU would end the
+    # process that frees its memory.
     _parent_objects.extend((_pool, _contexts, *parent_clients))
     for parent in parent_clients:
         if not (isinstance(parent, ForkedClient) or parent.platform == CPU):
@@ -318,12 +319,11 @@ def _reset_after_fork() -> None:
     _pool, _contexts = ir.ThreadPool(), threading.local()
     forget_interrupts()
     if parent_clients:
-        _device_put, _is_forked_after_start = refuse_forked, True
+        _device_put = refuse_forked
         advance_rule_epoch()
 
 
 _parent_objects: list[Any] = []
-_is_forked_after_start = False
 _keep_to_the_end = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", ctypes.pythonapi))
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reset_after_fork)
