@@ -12,6 +12,7 @@ FORMULAS = {
     "digamma": lax.digamma,
     "erf": lax.erf,
     "erfc": lax.erfc,
+    "erf_inv": lax.erf_inv,
     "bessel_i0e": lax.bessel_i0e,
     "bessel_i1e": lax.bessel_i1e,
     "polygamma": lambda x: lax.polygamma(1.0, x),
@@ -45,6 +46,39 @@ def test_later_runs_give_the_numbers_of_the_first_run(name, dtype):
         assert (z.dtype, z.shape) == (y.dtype, y.shape)
         np.testing.assert_array_equal(z, y)
     np.testing.assert_array_equal(f(x.T), f(x).T)  # not contiguous
+
+
+SPECIAL = [0.0, -0.0, 1.0, 2.0, 3.0, -1.0, -2.5, 8.0, 1e-320, 1e300, -1e300, np.inf, -np.inf, np.nan, 0.5, 171.5]
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_a_few_numbers_and_many_give_the_same_bits(name):
+    f = FORMULAS[name]
+    x = np.array([*SPECIAL, *numbers((100,), "float64"), *np.arange(-4.0, 20.0)])
+    for _ in range(RUNS):
+        f(x)
+        f(x[:3])
+        f(x[0])
+    many = f(x)
+    np.testing.assert_array_equal([f(x[i : i + 4]) for i in range(0, x.size, 4)], many.reshape(-1, 4))
+    ones = np.array([f(v) for v in x])
+    np.testing.assert_array_equal(ones, many)
+    np.testing.assert_array_equal(np.signbit(ones[ones == 0]), np.signbit(many[many == 0]))
+
+
+@pytest.mark.parametrize("name", ["lgamma", "digamma", "erf_inv", "bessel_i0e", "zeta"])
+def test_a_few_doubles_run_on_floats_of_python(name, monkeypatch):
+    f = FORMULAS[name]
+    for _ in range(RUNS):
+        f(np.full(3, 0.25))
+        f(np.full(3, 0.25, np.float32))
+    met = []
+    run = approximate.on_numbers
+    monkeypatch.setattr(approximate, "on_numbers", lambda *args: met.append(args[1][0].dtype) or run(*args))
+    f(np.full(3, 0.25))
+    f(np.full(3, 0.25, np.float32))
+    f(np.full(100, 0.25))
+    assert met == [np.float64]
 
 
 def test_the_code_of_a_formula_without_branches_is_one_for_all_shapes():

@@ -11,6 +11,7 @@ Read next: `special.py`, `gamma.py`, `bessel.py`, `incomplete.py`, `incomplete_b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import reduce
 from math import prod
 from typing import Any
@@ -26,6 +27,7 @@ from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import full_like
 from calque_core.ops.declare import FLOAT, elementwise
 from calque_core.ops.exponential import log, square
+from calque_core.ops.number_code import OfNumbers, code_of_numbers, on_numbers
 from calque_core.ops.reduce import reduce_or
 from calque_core.ops.while_loop import while_loop
 from calque_core.primitives.primitive import Primitive
@@ -46,10 +48,11 @@ _SINGLE = np.dtype("float32")
 MOST_STEPS = 20_000.0  # a sum needs about eight times the square root of its parameters
 
 
-def declare_formula(name: str, formula: Formula, kinds: str = FLOAT) -> Primitive:
+def declare_formula(name: str, formula: Formula, kinds: str = FLOAT, of_numbers: OfNumbers | None = None) -> Primitive:
     """Return a new elementwise primitive of floats that is `formula` of its operands, in at least single precision.
 
     `kinds` are the kinds of dtypes that it takes, as NumPy writes them: "f" are floats, "c" complex numbers.
+    `of_numbers` is the same function of Python's floats, if C has it: small arrays take it.
     Evaluation ignores NumPy's warnings, and checks the result alone for nan: a formula computes all its branches, and
     chooses afterwards.
     """
@@ -68,8 +71,10 @@ def declare_formula(name: str, formula: Formula, kinds: str = FLOAT) -> Primitiv
         if any([aval.weak_type for aval in avals]):  # noqa: C419  (a list: half of the time)
             args = tuple([aval.dtype.type(x) if aval.weak_type else x for x, aval in zip(args, avals)])
             avals = [aval.strip_weak_type() for aval in avals]
-        code = _codes.find([primitive, *avals], decomposition, avals)
         with np.errstate(all="ignore"):
+            if of_numbers is not None and max([x.size for x in args]) <= _MOST_FOR_C:
+                return on_numbers(of_numbers, args, avals[0].dtype)
+            code = _codes.find([primitive, *avals], decomposition, avals)
             return _evaluated(decomposition, args) if code is None else code.run(args)
 
     primitive.def_rule("decomposition", decomposition)
@@ -93,12 +98,16 @@ class _Code(Record):
     function: Callable[..., Value]
     dtype: np.dtype[Any]
     is_by_element: bool
+    of_numbers: OfNumbers | None
 
     def run(self, args: Sequence[Value]) -> Value:
         """Return the results; of large arrays block by block, since a block stays in the processor's cache."""
         if not self.is_by_element:
             with entered(evaluation):  # its loops and branches bind operations
                 return self.function(*args)
+        if self.of_numbers is not None and max([x.size for x in args]) <= _MOST_NUMBERS:
+            with suppress(ArithmeticError, ValueError):
+                return on_numbers(self.of_numbers, args, self.dtype)
         shapes = [x.shape for x in args if x.shape]
         if not shapes or prod(shapes[0]) <= _BLOCK:
             return self.function(*args)
@@ -111,6 +120,7 @@ class _Code(Record):
 
 
 _BLOCK = 4096  # elements
+_MOST_NUMBERS, _MOST_FOR_C = 16, 1024  # elements that Python's floats, or C's function of them, take in less time
 
 
 def _code_of(formula: Formula, avals: Sequence[ShapedArray]) -> _Code | None:
@@ -125,7 +135,8 @@ def _code_of(formula: Formula, avals: Sequence[ShapedArray]) -> _Code | None:
         return None
     shape = common_shape(avals)
     is_by_element = is_straight(program) and (shape is None or acts_by_element(program, shape))
-    return _Code(lambda *xs: code(*xs)[0], program.outvars[0].aval.dtype, is_by_element)
+    of_numbers = code_of_numbers(program) if is_by_element else None
+    return _Code(lambda *xs: code(*xs)[0], program.outvars[0].aval.dtype, is_by_element, of_numbers)
 
 
 def _in_all_shapes(code: _Code, _: Shape) -> Callable[[Shape], _Code] | None:

@@ -13,7 +13,7 @@ import numpy as np
 from calque_core.ops.approximate import chebyshev, declare_formula, polynomial
 from calque_core.ops.arithmetic import abs, add, div, min, mul, neg, sub
 from calque_core.ops.coefficients import SCALED_ERFC
-from calque_core.ops.compare import le, lt, select
+from calque_core.ops.compare import eq, le, lt, select
 from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
 from calque_core.ops.exponential import exp, log, sqrt, square
 from calque_core.ops.operands import floating
@@ -82,8 +82,8 @@ def _erfc_formula(x: Value) -> Value:
     return select(lt(abs(x), 0.5), sub(1.0, _erf_near_zero(x)), far)
 
 
-erf_p = declare_formula("erf", _erf_formula)
-erfc_p = declare_formula("erfc", _erfc_formula)
+erf_p = declare_formula("erf", _erf_formula, of_numbers=math.erf)
+erfc_p = declare_formula("erfc", _erfc_formula, of_numbers=math.erfc)
 
 
 def erf(x: Value) -> Value:
@@ -152,17 +152,14 @@ def normal_quantile(q: Value, tail: Value) -> Value:
     return select(le(abs(q), 0.425), centre, select(lt(q, 0.0), neg(size), size))
 
 
-def erf_inv_impl(x: Value) -> Value:
-    """Return the inverse of the error function: +-inf at +-1, NaN outside [-1, 1]."""
-    x = np.asarray(x)
-    q, size = x.astype(np.float64) / 2, np.abs(x.astype(np.float64))
-    is_inside = size < 1
-    inside = normal_quantile(q, np.where(is_inside, (1 - size) / 2, 0.25)) * np.sqrt(0.5)
-    outside = np.where(size == 1, np.copysign(np.inf, q), np.nan)
-    return np.where(is_inside, inside, outside).astype(x.dtype)[()]
+def _erf_inv_formula(x: Value) -> Value:
+    q, size = mul(0.5, x), abs(x)
+    tail = select(lt(size, 1.0), mul(0.5, sub(1.0, size)), 0.25)
+    inside = mul(normal_quantile(q, tail), math.sqrt(0.5))
+    return select(lt(size, 1.0), inside, select(eq(size, 1.0), mul(x, math.inf), math.nan))
 
 
-erf_inv_p = declare("erf_inv", FLOAT, erf_inv_impl)
+erf_inv_p = declare_formula("erf_inv", _erf_inv_formula)
 
 
 def erf_inv(x: Value) -> Value:
