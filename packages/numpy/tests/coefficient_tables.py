@@ -72,6 +72,20 @@ def chebyshev_series(f: Function, count: int, nodes: int = 64) -> list[Decimal]:
     return coefficients
 
 
+def in_powers(f: Function, count: int) -> list[Decimal]:
+    """Return the first terms of the Chebyshev series of f on [-1, 1] in powers, of which Horner's rule takes the sum.
+
+    The series of this module decrease so fast that the powers cancel no digit.
+    """
+    total = [Decimal(0)] * count
+    before, now = [0] * count, [1] + [0] * (count - 1)  # the powers in T_k; T_-1 = T_1
+    for k, c in enumerate(chebyshev_series(f, count)):
+        total = [a + c * b for a, b in zip(total, now)]
+        factor = 2 if k else 1
+        before, now = now, [factor * b - a for a, b in zip(before, [0, *now[:-1]])]
+    return total
+
+
 def root_of(f: Function, low: Decimal, high: Decimal) -> Decimal:
     """Return a zero of f by the secant method."""
     while abs(high - low) > Decimal(10) ** -60:
@@ -173,44 +187,44 @@ def tables() -> dict[str, tuple[str, list[Decimal]]]:
         nodes = positive_nodes(40)
         return {
             "E1_SCALED": (
-                "(x + 1) exp(x) E1(x) for x >= 1, a Chebyshev series in (x - 4) / (x + 2)",
-                chebyshev_series(lambda t: (6 / (1 - t) - 1) * scaled_e1(6 / (1 - t) - 2), 30),
+                "(x + 1) exp(x) E1(x) for x >= 1, a polynomial in (x - 4) / (x + 2)",
+                in_powers(lambda t: (6 / (1 - t) - 1) * scaled_e1(6 / (1 - t) - 2), 30),
             ),
             "EI_NEAR": (
-                "(Ei(x) - log(x / r)) / (x - r) for 0 <= x <= 6, with the zero r, a Chebyshev series in x / 3 - 1",
-                chebyshev_series(lambda t: (ei(3 + 3 * t) - ((3 + 3 * t) / ei_root).ln()) / (3 + 3 * t - ei_root), 22),
+                "(Ei(x) - log(x / r)) / (x - r) for 0 <= x <= 6, with the zero r, a polynomial in x / 3 - 1",
+                in_powers(lambda t: (ei(3 + 3 * t) - ((3 + 3 * t) / ei_root).ln()) / (3 + 3 * t - ei_root), 22),
             ),
             "EI_ROOT": ("r in two pieces, the first of 20 bits", pieces(ei_root, 20)),
             "EI_LOW": (
-                "x exp(-x) Ei(x) for 6 <= x <= 16, a Chebyshev series in (96 / x - 11) / 5",
-                chebyshev_series(scaled_ei(lambda t: 96 / (11 + 5 * t)), 26),
+                "x exp(-x) Ei(x) for 6 <= x <= 16, a polynomial in (96 / x - 11) / 5",
+                in_powers(scaled_ei(lambda t: 96 / (11 + 5 * t)), 26),
             ),
             "EI_MIDDLE": (
-                "x exp(-x) Ei(x) for 16 <= x <= 40, a Chebyshev series in (160 / x - 7) / 3",
-                chebyshev_series(scaled_ei(lambda t: 160 / (7 + 3 * t)), 20),
+                "x exp(-x) Ei(x) for 16 <= x <= 40, a polynomial in (160 / x - 7) / 3",
+                in_powers(scaled_ei(lambda t: 160 / (7 + 3 * t)), 20),
             ),
             "EI_LARGE": (
-                "x exp(-x) Ei(x) for x >= 40, a Chebyshev series in 80 / x - 1",
-                chebyshev_series(scaled_ei(lambda t: 80 / (1 + t)), 14),
+                "x exp(-x) Ei(x) for x >= 40, a polynomial in 80 / x - 1",
+                in_powers(scaled_ei(lambda t: 80 / (1 + t)), 14),
             ),
             "SI_NEAR": (
-                "Si(x) / x for 0 <= x <= 6, a Chebyshev series in x**2 / 18 - 1",
-                chebyshev_series(lambda t: sine_integral(near(t)) / near(t), 18),
+                "Si(x) / x for 0 <= x <= 6, a polynomial in x**2 / 18 - 1",
+                in_powers(lambda t: sine_integral(near(t)) / near(t), 18),
             ),
             "CI_NEAR": (
-                "(Ci(x) - log(x / r)) / (x**2 - r**2) for 0 <= x <= 6, with the zero r, a series as the last one",
-                chebyshev_series(
+                "(Ci(x) - log(x / r)) / (x**2 - r**2) for 0 <= x <= 6, with the zero r, a polynomial as the last one",
+                in_powers(
                     lambda t: (cosine_integral(near(t)) - (near(t) / ci_root).ln()) / (near(t) ** 2 - ci_root**2), 18
                 ),
             ),
             "CI_ROOT": ("r in two pieces, the first of 20 bits", pieces(ci_root, 20)),
             "AUXILIARY_F": (
-                "x f(x) for x >= 6, DLMF 6.2.17, a Chebyshev series in (x - 18) / (x + 6)",
-                chebyshev_series(lambda t: auxiliary(beyond(t))[0], 20),
+                "x f(x) for x >= 6, DLMF 6.2.17, a polynomial in (x - 18) / (x + 6)",
+                in_powers(lambda t: auxiliary(beyond(t))[0], 20),
             ),
             "AUXILIARY_G": (
-                "x**2 g(x) for x >= 6, DLMF 6.2.18, a Chebyshev series in (x - 18) / (x + 6)",
-                chebyshev_series(lambda t: auxiliary(beyond(t))[1], 22),
+                "x**2 g(x) for x >= 6, DLMF 6.2.18, a polynomial in (x - 18) / (x + 6)",
+                in_powers(lambda t: auxiliary(beyond(t))[1], 22),
             ),
             "GAUSS_NODES": ("the positive nodes of Gauss and Legendre's rule with 40 points", [x for x, _ in nodes]),
             "GAUSS_WEIGHTS": ("their weights", [w for _, w in nodes]),

@@ -154,19 +154,6 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     return total
 
 
-def chebyshev(t: Value, coefficients: Sequence[float]) -> Value:
-    """Return the sum of c_k T_k(t) for -1 <= t <= 1.
-
-    Source: Clenshaw (1955), A note on the summation of Chebyshev series.
-    """
-    twice = t + t
-    now: Value = coefficients[-1]
-    before: Value = 0.0
-    for c in coefficients[-2:0:-1]:
-        now, before = twice * now - before + c, now
-    return t * now - before + coefficients[0]
-
-
 def summed(step: Callable[[Value, Values], Values], start: Values, count: int = 1) -> Values:
     """Return the values after `step(n, values)` for n = 1, 2, ..., until no term changes its sum.
 

@@ -1,6 +1,6 @@
 """The modified Bessel functions of the first kind, of order 0 and 1, times exp(-|x|).
 
-They are power series below 8, whose terms are positive (DLMF 10.25.2), and Chebyshev series in 1 / x above.
+They are power series below 8, whose terms are positive (DLMF 10.25.2), and polynomials in 1 / x above.
 
 They are elementwise primitives as in `arithmetic.py`; each is a formula in other operations (`approximate.py`).
 """
@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.ops.approximate import chebyshev, declare_formula, polynomial
+from calque_core.ops.approximate import declare_formula, polynomial
 from calque_core.ops.arithmetic import abs, div, max, min, mul, neg, sub
 from calque_core.ops.coefficients import BESSEL_I0_LARGE, BESSEL_I1_LARGE
 from calque_core.ops.compare import lt, select
@@ -35,7 +35,7 @@ def _near_series(size: Value, coefficients: Sequence[float]) -> Value:
 
 def _far_series(size: Value, coefficients: Sequence[float]) -> Value:
     size = max(size, _LARGE)
-    return mul(chebyshev(sub(div(16.0, size), 1.0), coefficients), rsqrt(size))
+    return mul(polynomial(sub(div(16.0, size), 1.0), coefficients), rsqrt(size))
 
 
 def _bessel_i0e_formula(x: Value) -> Value:

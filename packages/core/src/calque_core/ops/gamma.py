@@ -1,6 +1,6 @@
 """The gamma function's logarithm with its derivatives, and Hurwitz' zeta function.
 
-Between 1 and 2 the functions are Chebyshev series that vanish exactly where the function does; recurrences lead there
+Between 1 and 2 the functions are polynomials that vanish exactly where the function does; recurrences lead there
 from (0, 8), asymptotic series serve larger arguments, and reflection serves negative arguments.
 
 They are elementwise primitives as in `arithmetic.py`; each is a formula in other operations (`approximate.py`).
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from calque_core.ops.approximate import chebyshev, declare_formula, polynomial
+from calque_core.ops.approximate import declare_formula, polynomial
 from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
 from calque_core.ops.coefficients import (
     DIGAMMA,
@@ -51,7 +51,7 @@ def _stirling(x: Value) -> Value:
 
 def minus_log_gamma_after(y: Value) -> Value:
     """Return -log(gamma(1 + y)) for 0 <= y <= 1, without a rounding of 1 + y."""
-    return mul(mul(y, sub(1.0, y)), chebyshev(sub(add(y, y), 1.0), LOG_GAMMA))
+    return mul(mul(y, sub(1.0, y)), polynomial(sub(add(y, y), 1.0), LOG_GAMMA))
 
 
 def _lgamma_between(x: Value) -> Value:
@@ -68,7 +68,7 @@ def _lgamma_between(x: Value) -> Value:
         factors = select(ge(y, 3.0), mul(factors, sub(y, 1.0)), factors)
         y = select(ge(y, 3.0), sub(y, 1.0), y)
     distance = sub(y, 2.0)
-    above = add(mul(distance, chebyshev(sub(add(distance, distance), 1.0), LOG_GAMMA_ABOVE)), log(factors))
+    above = add(mul(distance, polynomial(sub(add(distance, distance), 1.0), LOG_GAMMA_ABOVE)), log(factors))
     return select(lt(x, 2.0), below, above)
 
 
@@ -105,7 +105,7 @@ def _digamma_between(x: Value) -> Value:
     head, remainder = DIGAMMA_ROOT
     # The second piece depends on y for XLA, which would otherwise round the sum of both before it subtracts.
     distance = sub(sub(y, head), select(lt(y, 1.0), remainder, y))
-    return add(mul(distance, chebyshev(sub(add(y, y), 1.0), DIGAMMA)), total)
+    return add(mul(distance, polynomial(sub(add(y, y), 1.0), DIGAMMA)), total)
 
 
 def _digamma_large(x: Value) -> Value:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.approximate import chebyshev, declare_formula, polynomial
+from calque_core.ops.approximate import declare_formula, polynomial
 from calque_core.ops.arithmetic import abs, add, div, min, mul, neg, sub
 from calque_core.ops.coefficients import SCALED_ERFC
 from calque_core.ops.compare import eq, le, lt, select
@@ -51,7 +51,7 @@ def logistic(x: Value) -> Value:
 def scaled_erfc(x: Value) -> Value:
     """Return exp(x**2) erfc(x) for x >= 0."""
     near = min(x, _LARGEST)
-    return div(chebyshev(div(sub(near, 3.75), add(near, 3.75)), SCALED_ERFC), add(1.0, mul(2.0, x)))
+    return div(polynomial(div(sub(near, 3.75), add(near, 3.75)), SCALED_ERFC), add(1.0, mul(2.0, x)))
 
 
 def _upper_tail(x: Value) -> Value:

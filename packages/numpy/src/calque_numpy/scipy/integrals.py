@@ -1,7 +1,7 @@
 """Integrals of an exponential, a sine, a cosine or a logarithm over its argument.
 
 One idea: near zero a logarithm plus a power series, factored where the function has a zero, so that its digits remain
-there; elsewhere Chebyshev series of the function times what it decays as.
+there; elsewhere polynomials near the function times what it decays as.
 Source of the regions: Cody & Thacher (1968, 1969), Rational Chebyshev approximations for the exponential integral,
 Mathematics of Computation 22 and 23.
 
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax
-from calque_core.extend import chebyshev, gamma_of, polynomial, summed
+from calque_core.extend import gamma_of, polynomial, summed
 from calque_numpy.scipy import coefficients as tables
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.slopes import declare
@@ -48,7 +48,7 @@ def _exp1_formula(x: Value) -> Value:
     near, far = lax.select(is_near, x, 1.0), lax.select(is_near, 1.0, x)
     series = near * polynomial(near, _E1_SERIES) - np.euler_gamma - lax.log(near)  # DLMF 6.6.2
     far = lax.min(far, _EXPONENT)
-    tail = lax.exp(-far) * chebyshev((far - 4.0) / (far + 2.0), tables.E1_SCALED) / (far + 1.0)
+    tail = lax.exp(-far) * polynomial((far - 4.0) / (far + 2.0), tables.E1_SCALED) / (far + 1.0)
     return lax.select(is_near, series, tail)
 
 
@@ -56,11 +56,11 @@ def _expi_formula(x: Value) -> Value:
     is_near = x <= 6.0
     near = lax.select(is_near & (x >= 0.0), x, 3.0)
     distance, logarithm = _from_root(near, tables.EI_ROOT, is_near)
-    series = logarithm + distance * chebyshev(near / 3.0 - 1.0, tables.EI_NEAR)
+    series = logarithm + distance * polynomial(near / 3.0 - 1.0, tables.EI_NEAR)
     far = lax.min(lax.max(x, 6.0), _EXPONENT)
-    low = chebyshev((96.0 / lax.min(far, 16.0) - 11.0) / 5.0, tables.EI_LOW)
-    middle = chebyshev((160.0 / lax.clamp(16.0, far, 40.0) - 7.0) / 3.0, tables.EI_MIDDLE)
-    large = chebyshev(80.0 / lax.max(far, 40.0) - 1.0, tables.EI_LARGE)
+    low = polynomial((96.0 / lax.min(far, 16.0) - 11.0) / 5.0, tables.EI_LOW)
+    middle = polynomial((160.0 / lax.clamp(16.0, far, 40.0) - 7.0) / 3.0, tables.EI_MIDDLE)
+    large = polynomial(80.0 / lax.max(far, 40.0) - 1.0, tables.EI_LARGE)
     scaled = lax.select(far < 16.0, low, lax.select(far < 40.0, middle, large))
     half = lax.exp(0.5 * far)  # exp(x) overflows before exp(x) / x
     positive = lax.select(is_near, series, half * (scaled / far) * half)
@@ -182,7 +182,7 @@ def _auxiliary(x: Value) -> tuple[Value, Value]:
     """Return f(x) and g(x) for x >= 6 (DLMF 6.2.17 and 6.2.18)."""
     x = lax.max(x, 6.0)
     t = 1.0 - 24.0 / (x + 6.0)
-    return chebyshev(t, tables.AUXILIARY_F) / x, chebyshev(t, tables.AUXILIARY_G) / x / x
+    return polynomial(t, tables.AUXILIARY_F) / x, polynomial(t, tables.AUXILIARY_G) / x / x
 
 
 def _si_formula(x: Value) -> Value:
@@ -190,7 +190,7 @@ def _si_formula(x: Value) -> Value:
     near = lax.min(size, 6.0)
     f, g = _auxiliary(size)
     far = math.pi / 2 - lax.select(size == math.inf, 0.0, f * lax.cos(size) + g * lax.sin(size))
-    series = x * chebyshev(near * near / 18.0 - 1.0, tables.SI_NEAR)
+    series = x * polynomial(near * near / 18.0 - 1.0, tables.SI_NEAR)
     return lax.select(size <= 6.0, series, lax.select(x < 0.0, -far, far))
 
 
@@ -198,7 +198,7 @@ def _ci_formula(x: Value) -> Value:
     size = abs(x)
     near = lax.min(size, 6.0)
     distance, logarithm = _from_root(near, tables.CI_ROOT, size <= 6.0)
-    series = logarithm + distance * (near + sum(tables.CI_ROOT)) * chebyshev(near * near / 18.0 - 1.0, tables.CI_NEAR)
+    series = logarithm + distance * (near + sum(tables.CI_ROOT)) * polynomial(near * near / 18.0 - 1.0, tables.CI_NEAR)
     f, g = _auxiliary(size)
     far = lax.select(x == math.inf, 0.0, f * lax.sin(size) - g * lax.cos(size))
     return lax.select(size <= 6.0, series, far)
