@@ -163,3 +163,38 @@ def test_settings_with_names_of_jax_are_those_of_config():
     names = ("checking_leaks", "debug_infs", "debug_nans", "disable_jit", "enable_checks", "enable_x64")
     for name in (*names, "default_device", "numpy_dtype_promotion", "numpy_rank_promotion"):
         assert getattr(calque, name) is getattr(calque.config, name)
+
+
+class Model:
+    """A callable object whose class attribute is no name."""
+
+    __name__ = 5
+
+    def __call__(self, x):
+        return np.sum(x * x)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda f, x: calque.jit(f)(x),
+        lambda f, x: calque.vmap(f)(x[None]),
+        lambda f, x: calque.grad(f)(x),
+        lambda f, x: calque.value_and_grad(f)(x),
+        lambda f, x: calque.jacfwd(f)(x),
+        lambda f, x: calque.jacrev(f)(x),
+        lambda f, x: calque.hessian(f)(x),
+        lambda f, x: calque.grad(calque.checkpoint(f))(x),
+        lambda f, x: calque.make_jaxpr(f)(x),
+        lambda f, x: calque.eval_shape(f, x),
+        lambda f, x: calque.custom_jvp(f)(x),
+        lambda f, x: calque.custom_vjp(f)(x),
+        lambda f, x: calque.linearize(f, x),
+        lambda f, x: calque.numpy.vectorize(f)(x),
+    ],
+)
+def test_a_callable_object_needs_no_name(use):
+    x = np.array([1.0, 2.0])
+    expected = calque.tree.leaves(use(lambda x: np.sum(x * x), x))
+    for a, b in zip(calque.tree.leaves(use(Model(), x)), expected, strict=True):
+        assert str(a) == str(b)

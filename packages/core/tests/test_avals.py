@@ -410,3 +410,18 @@ def test_a_class_has_one_abstract_value(cls):
     message = rf"{cls.__name__} already has an abstract value\. Register a class of your own instead\."
     with pytest.raises(ValueError, match=message):
         register_aval(cls, lambda x: None)
+
+
+def test_a_stand_in_has_the_attributes_of_a_type_and_is_on_no_device():
+    spec = ShapeDtypeStruct((2,), "float32", weak_type=True)
+    assert (spec.weak_type, spec.sharding, typeof(spec).weak_type) == (True, None, True)
+    assert repr(spec) == "ShapeDtypeStruct(shape=(2,), dtype=float32, weak_type=True)"
+    assert spec != ShapeDtypeStruct((2,), "float32")
+
+
+def test_update_gives_a_stand_in_of_another_type():
+    spec = ShapeDtypeStruct((2,), "float32", vma={"i"})
+    assert spec.update(shape=(), weak_type=True) == ShapeDtypeStruct((), "float32", weak_type=True, vma={"i"})
+    assert spec.update(dtype=np.int32, vma=()) == ShapeDtypeStruct((2,), "int32")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'size'"):
+        spec.update(size=3)

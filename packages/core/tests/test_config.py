@@ -330,3 +330,41 @@ def test_reports_refuse_other_values():
             config.captured_constants_bytes(value)
     with pytest.raises(AttributeError, match=r"Did you mean 'log_compiles'\?"):
         config.update("jax_log_compile", True)
+
+
+def test_a_setting_decorates_a_function():
+    @config.enable_x64(False)
+    def function(x):
+        """Doc."""
+        return config.current().enable_x64, x
+
+    assert function.__doc__ == "Doc."
+    assert function.__name__ == "function"
+    assert [function(1), function(x=2)] == [(False, 1), (False, 2)]
+    assert config.current().enable_x64
+
+
+def test_a_decorated_function_restores_the_setting_after_an_error_and_calls_itself():
+    @config.default_dtype_bits(32)
+    def function(n):
+        if not n:
+            raise KeyError(n)
+        return function(n - 1)
+
+    with pytest.raises(KeyError):
+        function(3)
+    assert config.current().default_dtype_bits == 64
+
+
+def test_a_report_decorates_a_function():
+    @config.log_compiles()
+    def function():
+        return config.reports().log_compiles
+
+    assert function()
+    assert not config.reports().log_compiles
+
+
+def test_a_setting_decorates_nothing_but_functions():
+    with pytest.raises(TypeError, match=r"enable_x64 at test_config.py:\d+ .* got 5 to decorate. Give a function"):
+        config.enable_x64(False)(5)

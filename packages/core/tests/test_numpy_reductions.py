@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from calque_core import config, eval_jaxpr, stage, typeof
+from calque_core import config, eval_jaxpr, make_jaxpr, stage, typeof
 from calque_core.extend import numpy_functions
 
 pytestmark = pytest.mark.sampled(keep=0.1)
@@ -262,3 +262,10 @@ def test_the_divisor_of_a_variance_may_be_traced(name):
             want = getattr(np, name)(x, ddof=ddof)
             got = traced(lambda x, d: getattr(np, name)(x, ddof=d), x, ddof)
         np.testing.assert_allclose(got, want, rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "any", "all"])
+def test_a_mask_of_none_is_refused(name):
+    words = r"where=None at test_numpy_reductions.py:\d+ .*: NumPy takes None for False, so that no element counts"
+    with pytest.raises(TypeError, match=words):
+        make_jaxpr(lambda x: getattr(np, name)(x, where=None))(np.ones(2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calque_core import config, lax
+from calque_core import config, jaxpr_as_fun, lax
 from calque_core.errors import ShapeError, TracerIntegerConversionError
 from calque_core.staging.make_jaxpr import make_jaxpr
 
@@ -104,3 +104,43 @@ def test_constants_like_a_tracer_depend_on_its_type_alone():
 def test_empty_has_a_shape_and_a_dtype(shape, want):
     out = lax.empty(shape, np.int8)
     assert (out.shape, out.dtype) == (want, np.int8)
+
+
+@pytest.mark.parametrize("is_traced", [False, True])
+@pytest.mark.parametrize(
+    ("make", "value"),
+    [
+        (lambda: lax.full((2,), 2**32 - 1, np.uint32), 2**32 - 1),
+        (lambda: lax.full_like(np.zeros(2, np.uint32), 2**32 - 1), 2**32 - 1),
+        (lambda: lax.full((2,), 2**40, np.float32), 2.0**40),
+        (lambda: lax.convert_element_type(2**32 - 1, np.uint32), 2**32 - 1),
+        (lambda: lax.convert_element_type(-(2**40), np.float32), -(2.0**40)),
+    ],
+)
+def test_a_wide_integer_fits_the_dtype_that_is_asked_for_in_32_bits(make, value, is_traced):
+    with config.enable_x64(False):
+        out = jaxpr_as_fun(make_jaxpr(make)())()[0] if is_traced else make()
+    assert np.all(out == value)
+    assert out.dtype in (np.uint32, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype"),
+    [
+        (lambda: lax.full((2,), 2**33, np.uint32), "uint32"),
+        (lambda: lax.convert_element_type(2**64, "uint64"), "uint64"),
+    ],
+)
+def test_an_integer_too_wide_for_the_dtype_is_refused(make, dtype):
+    with pytest.raises(OverflowError, match=rf"the Python integer \d+ does not fit {dtype} at test_ops_create.py"):
+        make()
+
+
+def test_the_greatest_integers_are_made():
+    assert lax.full((), 2**64 - 1, np.uint64) == 2**64 - 1
+    assert lax.convert_element_type(2**64 - 1, np.uint64) == np.uint64(2**64 - 1)
+
+
+def test_in_32_bits_the_advice_names_the_dtype_that_fits():
+    with config.enable_x64(False), pytest.raises(OverflowError, match=r"Give it a dtype: numpy\.uint32\(4294967295\)"):
+        lax.add(2**32 - 1, 1)

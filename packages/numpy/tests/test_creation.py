@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import ShapeError, config, eval_jaxpr, make_jaxpr, typeof
+from calque_core import ShapeError, config, eval_jaxpr, jaxpr_as_fun, make_jaxpr, typeof
 from calque_core.config import disable_jit
 
 NESTED = {
@@ -314,3 +314,36 @@ def test_a_shape_that_holds_no_integers_is_shown_as_the_user_wrote_it(name, make
 @pytest.mark.parametrize("shape", [2, np.int64(2), [2, 3], range(2, 4), np.array([2, 3]), np.array(2)], ids=repr)
 def test_a_shape_is_one_integer_or_several(shape):
     assert cnp.zeros(shape).shape == np.zeros(shape).shape
+
+
+@pytest.mark.parametrize("is_traced", [False, True])
+@pytest.mark.parametrize(
+    ("make", "values"),
+    [
+        (lambda: cnp.array(2**32 - 1, np.uint32), 2**32 - 1),
+        (lambda: cnp.asarray(2**40, np.float32), 2**40),
+        (lambda: cnp.array([2**32 - 1, 1], np.uint32), [2**32 - 1, 1]),
+        (lambda: cnp.array([[2**40], [1]], np.float32), [[2**40], [1]]),
+        (lambda: cnp.full((2,), 2**32 - 1, np.uint32), [2**32 - 1] * 2),
+        (lambda: cnp.full_like(np.zeros(2, np.uint32), 2**32 - 1), [2**32 - 1] * 2),
+        (lambda: cnp.arange(2**32 - 4, 2**32 - 1, dtype=np.uint32), [2**32 - 4, 2**32 - 3, 2**32 - 2]),
+    ],
+)
+def test_in_32_bits_a_wide_integer_fits_the_dtype_that_is_asked_for(make, values, is_traced):
+    with config.enable_x64(False):
+        out = jaxpr_as_fun(make_jaxpr(make)())()[0] if is_traced else make()
+    np.testing.assert_array_equal(out, values)
+    assert out.dtype in (np.uint32, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: cnp.array([2**40, 1]), "an integer of .* does not fit int32. Give a dtype that holds it"),
+        (lambda: cnp.array([2**33, 1], np.uint32), "the integer 8589934592 does not fit uint32"),
+        (lambda: cnp.array(2**33, np.uint32), "the Python integer 8589934592 does not fit uint32 at test_creation.py"),
+    ],
+)
+def test_in_32_bits_an_integer_that_does_not_fit_is_refused(make, words):
+    with config.enable_x64(False), pytest.raises(OverflowError, match=words):
+        make()

@@ -120,3 +120,14 @@ def test_a_ragged_list_is_named_with_the_function_that_got_it():
         ShapeError, match=r"^sum at test_evaluation\.py:.*: \[\[1\.0, 2\], \[3\.0\]\] is no array, since"
     ):
         cnp.sum([[1.0, 2], [3.0]])
+
+
+@pytest.mark.parametrize(
+    "name", ["all", "any", "max", "mean", "min", "nanmax", "nanmean", "nanmin", "nansum", "prod", "std", "sum", "var"]
+)
+def test_a_mask_of_none_is_no_mask(name):
+    """NumPy takes it for False, so that its functions may not run."""
+    function, x = getattr(cnp, name), np.array([[1.0, 2.0], [3.0, 5.0]])
+    masked = lambda x: function(x, axis=0, where=None)
+    np.testing.assert_allclose(masked(x), getattr(np, name)(x, axis=0))
+    np.testing.assert_allclose(eval_jaxpr(make_jaxpr(masked)(x), (), x)[0], getattr(np, name)(x, axis=0))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import NumpyRuleError, eval_jaxpr, make_jaxpr
+from calque_core import NumpyRuleError, eval_jaxpr, jaxpr_as_fun, make_jaxpr
 from calque_core.config import disable_jit
 
 SORTED = np.array([-2.0, -1.0, -1.0, 0.5, 3.0, np.inf, np.nan])
@@ -118,3 +118,16 @@ def test_bools_are_counted_as_integers():
 def test_one_edge_and_none_make_no_bins(agree):
     x = np.arange(3.0)
     agree(lambda m, x: [*m.histogram(x, np.array([1.0])), *m.histogram(x, np.zeros(0), weights=x)], x)
+
+
+@pytest.mark.parametrize("method", ["default", "scan", "scan_unrolled", "sort", "compare_all"])
+def test_the_methods_of_jax_change_nothing(method):
+    find = lambda a: cnp.searchsorted(a, VALUES, method=method)
+    expected = np.searchsorted(SORTED, VALUES)
+    np.testing.assert_array_equal(find(SORTED), expected)
+    np.testing.assert_array_equal(jaxpr_as_fun(make_jaxpr(find)(SORTED))(SORTED)[0], expected)
+
+
+def test_another_method_is_refused():
+    with pytest.raises(ValueError, match=r"searchsorted at test_searching.py:.*: the method is 'tree'. Leave it out"):
+        cnp.searchsorted(SORTED, VALUES, method="tree")

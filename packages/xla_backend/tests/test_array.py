@@ -310,6 +310,11 @@ def test_an_export_that_must_not_copy_is_refused_where_dlpack_cannot_mark_memory
     x = device_put(X)
     with pytest.raises(BufferError, match=r"cannot be exported without a copy .* Use copy=None or max_version\.$"):
         x.__dlpack__(copy=False)
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="NumPy 2.0 has no copy= of from_dlpack")
+def test_an_export_to_numpy_copies_as_asked():
+    x = device_put(X)
     out = np.from_dlpack(x, copy=False)
     assert np.shares_memory(out, np.asarray(x))
     assert np.from_dlpack(x, copy=True).flags.writeable
@@ -328,3 +333,13 @@ def test_to_device_moves_between_the_host_and_a_device():
         x.to_device("gpu")
     with pytest.raises(TypeError, match="got stream=1"):
         x.to_device(x.device, stream=1)
+
+
+def test_an_array_has_its_type_as_an_attribute():
+    x = device_put(X)
+    assert x.aval == typeof(X)
+    assert not x.weak_type
+    assert jit(lambda x: x + 1.0)(2.0).weak_type
+    assert jit(lambda x: [x.weak_type, x.aval.weak_type])(X)[0] == 0.0
+    with enable_x64(False):
+        assert device_put(np.ones(2)).aval.dtype == np.float32

@@ -412,3 +412,13 @@ def test_copies_share_a_stage_and_pickle_names_export(make):
     assert copy.deepcopy([stage])[0] is stage
     with pytest.raises(TypeError, match=r"^a stage of a compiled function cannot be pickled: .* calque\.export\.$"):
         pickle.dumps(stage)
+
+
+def test_the_module_has_one_dialect():
+    lowered = jit(np.sin).lower(X)
+    assert lowered.compiler_ir(dialect="stablehlo") is lowered.compiler_ir()
+    words = (
+        r"compiler_ir at test_stages.py:.* got the dialect 'hlo'\. Use 'stablehlo', or as_text, which has: jaxpr, hlo"
+    )
+    with pytest.raises(ValueError, match=words):
+        lowered.compiler_ir("hlo")

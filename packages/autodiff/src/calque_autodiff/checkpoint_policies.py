@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.extend import describe_function, short_repr, where
+from calque_core.extend import describe_function, name_of, short_repr, where
 from calque_core.lax import conv_general_dilated_p, dot_general_p, name_p
 
 __all__ = [
@@ -224,7 +224,7 @@ def saves(policy: Policy, primitive: Any, avals: Sequence[Any], params: dict[str
 
 def policy_name(policy: Policy) -> str:
     """Return the name of a policy in messages and prints."""
-    return str(getattr(policy, "__name__", policy))
+    return name_of(policy, str(policy))
 
 
 def refuses(policy: Policy, name: str) -> bool:

@@ -7,7 +7,6 @@ of a scalar function takes one `vmap`, and not two.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, ParamSpec
@@ -24,6 +23,7 @@ from calque_core.extend import (
     describe_function,
     describe_value,
     is_float,
+    named_after,
     transform_of,
 )
 from calque_core.lax import reshape, slice
@@ -216,7 +216,7 @@ def _restrict(chosen: ChosenArguments, args: Sequence[Any], kwargs: dict[str, An
     """Return the function of the chosen arguments alone, in the form of the result, and these arguments."""
     places = chosen.find(args, kwargs)
 
-    @functools.wraps(chosen.fun)
+    @named_after(chosen.fun)
     def restricted(form: Any) -> Any:
         merged, named = chosen.put(places, form, args, kwargs)
         return chosen.fun(*merged, **named)

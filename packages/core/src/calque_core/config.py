@@ -1,8 +1,9 @@
 """Settings, scoped to a task.
 
 `with config.enable_x64(False): ...` holds for the block, in this thread and in this task of `asyncio`, and in tasks
-that it starts meanwhile; `config.update("enable_x64", False)` changes the resting state of every thread.  Settings are
-part of every cache key, so a change never gives a stale result.  Code reads a setting where it uses it, not at import.
+that it starts meanwhile; `@config.enable_x64(False)` holds for each call of a function; `config.update("enable_x64",
+False)` changes the resting state of every thread.  Settings are part of every cache key, so a change never gives a
+stale result.  Code reads a setting where it uses it, not at import.
 
 `log_compiles`, `captured_constants_bytes` and `traceback_filtering` are reports: messages depend on them and results do
 not, so they are in no key, and to change one compiles nothing anew.
@@ -10,7 +11,8 @@ not, so they are in no key, and to change one compiles nothing anew.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from calque_core.context import (
     DEFAULT_SETTINGS,
@@ -23,14 +25,43 @@ from calque_core.context import (
     entered,
     here,
 )
+from calque_core.frames.names import named_after
+from calque_core.frames.source import mark_wrapper, where
 from calque_core.setting_values import with_report, with_setting
 from calque_core.start_requests import DeviceMemory, request_cpu_devices, request_device_memory, request_platforms
+from calque_core.types.avals import short_repr
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
-class scope(entered):
-    """Hold one setting for a `with` block; all other settings stay as they are around the block."""
+class _Held(entered):
+    """A block for one setting, or a decorator for a function: each call then runs in a block of its own."""
 
     __slots__ = ("name", "value")
+
+    name: str
+    value: Any
+
+    def __call__(self, fun: _F) -> _F:
+        if not callable(fun):
+            raise TypeError(
+                f"{self.name}{where()} got {short_repr(fun)} to decorate. Give a function, or use it in a `with`."
+            )
+        block, name, value = type(self), self.name, self.value
+
+        @mark_wrapper
+        @named_after(fun)
+        def held(*args: Any, **kwargs: Any) -> Any:
+            with block(name, value):  # type: ignore[call-arg]  # the classes below
+                return fun(*args, **kwargs)
+
+        return held  # type: ignore[return-value]
+
+
+class scope(_Held):
+    """Hold one setting for a `with` block; all other settings stay as they are around the block."""
+
+    __slots__ = ()
 
     def __init__(self, name: str, value: Any) -> None:
         self.name, self.value = name, value
@@ -41,10 +72,10 @@ class scope(entered):
         super().__enter__()
 
 
-class report(entered):
+class report(_Held):
     """Hold one report setting for a `with` block."""
 
-    __slots__ = ("name", "value")
+    __slots__ = ()
 
     def __init__(self, name: str, value: Any) -> None:
         self.name, self.value = name, value

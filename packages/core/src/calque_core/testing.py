@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from calque_core.frames.names import name_of
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.kits.report import Finding, Report, compare
 from calque_core.ops.arithmetic import mul_p
@@ -155,7 +156,7 @@ def check_trace(
       leaving: holds
       ending: holds
     """
-    report = Report(getattr(make, "__name__", type(make).__name__))
+    report = Report(name_of(make))
     run = partial(_run, make, lift or _lift)
     functions = {"one result": _one_result, "several results": _several_results} if operations is None else operations
     first = next(iter(functions.values()))

@@ -26,6 +26,7 @@ from calque_core.extend.numpy_functions import (
     on_device,
     one_or_several,
     refuse,
+    wide_integer,
 )
 
 Value = Any
@@ -73,9 +74,12 @@ def _check_order(name: str, order: Order) -> None:
 
 def _converted(a: Value, dtype: DType) -> Value:
     if isinstance(a, (list, tuple)):
-        a = array_of(a)
+        a = array_of(a, is_converted=dtype is not None)
         if dtype is not None and isinstance(a, np.ndarray):
             _check_range(a, dtype_argument(dtype))
+            a = a.astype(dtype_argument(dtype)) if kind_of(a.dtype) in "iu" else a  # it may be a wide integer's
+    elif dtype is not None and type(a) is int:
+        a = wide_integer(a, dtype_argument(dtype))
     elif not is_array_like(a) and not isinstance(a, np.ndarray):
         a = _of_buffer(a)
     out_dtype = typeof(a).dtype if dtype is None else dtype_argument(dtype)

@@ -82,6 +82,8 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
     @mark_wrapper
     @wraps(function)
     def first(*args: Any, **kwargs: Any) -> Value:  # noqa: C901  (hot)
+        if kwargs and kwargs.get("where", True) is None:  # as in JAX; NumPy takes it for False
+            del kwargs["where"]
         if active and not merely_evaluates():
             return _by_rules(function, numpy_function, args, kwargs)
         if is_by_types and function_evaluators and not kwargs:

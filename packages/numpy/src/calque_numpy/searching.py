@@ -19,14 +19,17 @@ from calque_numpy.creation import asarray
 
 Value = Any
 
+_METHODS = ("default", "scan", "scan_unrolled", "sort", "compare_all")  # of JAX's searchsorted
+
 
 @implements(np.searchsorted)
-def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None) -> Value:
+def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None, *, method: str | None = None) -> Value:
     """Return the position in the sorted vector `a` before which each value of `v` keeps the order; NaN is the largest.
 
-    With side "left" it is the first such position, with "right" the last.  `sorter` sorts `a`.
+    With side "left" it is the first such position, with "right" the last.  `sorter` sorts `a`.  JAX's `method` may be
+    any of its names, and changes nothing.
     Shapes: a [n], v [*s] -> [*s].
-    Raises: ShapeError unless `a` is a vector; ValueError for another side.
+    Raises: ShapeError unless `a` is a vector; ValueError for another side or method.
 
     >>> import numpy as np
     >>> from calque_numpy import searchsorted
@@ -38,6 +41,10 @@ def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None) -
         raise ShapeError(f"searchsorted{place()}: the sorted array is {typeof(a)}. Give a vector.")
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted{place()}: the side is {side!r}. Use 'left' or 'right'.")
+    if method not in (None, *_METHODS):
+        raise ValueError(
+            f"searchsorted{place()}: the method is {method!r}. Leave it out; JAX's are {', '.join(_METHODS)}."
+        )
     a = a if sorter is None else at(a)[asarray(sorter)].get()
     check_dtypes("searchsorted", (typeof(a), typeof(v)))
     dtype, n = result_type(a, v), typeof(a).shape[0]

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from calque_core import eval_shape, lax, result_type, typeof
-from calque_core.extend import active, check_callable, integer
+from calque_core.extend import active, check_callable, integer, name_of
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axes, dtype_argument, ravel, refuse
 from calque_numpy.creation import asarray
@@ -49,7 +49,7 @@ class ufunc:
         if self.nout < 1:
             raise ValueError(f"frompyfunc{place()}: nout is {nout}. Give one or more results.")
         self.identity = identity
-        self.__name__ = getattr(func, "__name__", "ufunc")
+        self.__name__ = name_of(func)
         self.__doc__ = func.__doc__
         self._call = vectorize(func)
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from calque_core import ConcretizationTypeError, ShapedArray, ShapeError, eval_jaxpr, is_tracer, lax, make_jaxpr, typeof
-from calque_core.extend import active, check_callable, host_values
+from calque_core.extend import active, check_callable, host_values, name_of, named_after
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import array_of, as_dtype, broadcast_to
 from calque_numpy.creation import asarray
@@ -56,7 +56,7 @@ def vectorize(
     numpys = np.vectorize(pyfunc, otypes, doc, excluded, cache, signature)  # which checks the options
     whole = frozenset(excluded or ())
 
-    @wraps(pyfunc)
+    @named_after(pyfunc)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         if not active and not any(map(is_tracer, tree_leaves((args, kwargs)))):
             return numpys(*host_values(args), **host_values(kwargs))
@@ -69,13 +69,13 @@ def vectorize(
             options = {**kwargs, **dict(zip(names, elements[len(positions) :]))}
             return pyfunc(*(filled.get(i, x) for i, x in enumerate(args)), **options)
 
-        of_elements.__name__ = getattr(pyfunc, "__name__", "pyfunc")
+        of_elements.__name__ = name_of(pyfunc)
         outs, is_tuple = _results(of_elements, arrays, signature)
         if otypes is not None:
             outs = [as_dtype(out, np.dtype(dtype)) for out, dtype in zip(outs, otypes, strict=True)]
         return tuple(outs) if is_tuple else outs[0]
 
-    vectorized.__doc__ = doc or pyfunc.__doc__
+    vectorized.__doc__ = doc or vectorized.__doc__
     return vectorized
 
 

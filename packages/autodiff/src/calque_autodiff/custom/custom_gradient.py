@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -18,6 +17,7 @@ from calque_core.extend import (
     check_callable,
     describe_function,
     describe_value,
+    named_after,
 )
 from calque_pytree import tree_flatten, tree_leaves, tree_map
 
@@ -51,16 +51,16 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[[Any], Any]]]) -> Callabl
             )
         return pair
 
-    @functools.wraps(fun)
+    @named_after(fun)
     def value(*args: Any, **kwargs: Any) -> Any:
         return both(*args, **kwargs)[0]
 
-    @functools.wraps(fun)
+    @named_after(fun)
     def fwd(*args: Any) -> tuple[Any, Any]:
         out, vjp = both(*tree_map(_writable_copy, args))
         return out, _close_over_tracers(_with_tuple_result(vjp, len(args)), out)
 
-    @functools.wraps(fun)
+    @named_after(fun)
     def bwd(residuals: Any, ct: Any) -> tuple[Any, ...]:
         cotangents, tracers = residuals
         return cotangents(tracers, ct)  # type: ignore[no-any-return]
@@ -79,7 +79,7 @@ def _writable_copy(x: Value) -> Value:
 def _with_tuple_result(vjp: Callable[[Any], Any], count: int) -> Callable[[Any], Any]:
     """Return a backward function that returns a tuple, also for one argument."""
 
-    @functools.wraps(vjp)
+    @named_after(vjp)
     def cotangents(ct: Any) -> Any:
         cts = vjp(ct)
         return (cts,) if count == 1 and not isinstance(cts, tuple) else cts

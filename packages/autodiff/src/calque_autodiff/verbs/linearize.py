@@ -29,6 +29,7 @@ from calque_core.extend import (
     copy_shared,
     describe_function,
     flatten_primals,
+    name_of,
     record_call,
 )
 from calque_pytree import tree_flatten, tree_leaves
@@ -75,7 +76,7 @@ def linearize_flat(
         check_out_tangents(trace, outs, out_dots)
         aux_leaves, aux_tree = tree_flatten(flat.aux) if flat.has_aux else ([], None)
         aux = list(map(trace.primal_of, aux_leaves))
-        tape = tangent_trace.tape(out_dots, getattr(fun, "__name__", ""))
+        tape = tangent_trace.tape(out_dots, name_of(fun, ""))
     # A result that the function did not compute under the trace may be an array of the user's.
     separate = copy_shared([*outs, *aux], primals, results, aux_leaves)
     if aux_tree is None:

@@ -47,6 +47,11 @@ def fill_masked(x: Value, where: Value, fill: Value) -> Value:
     """Return `x` with `fill` where the mask is false."""
     if where is True:
         return x
+    if where is None:
+        raise TypeError(
+            f"where=None{place()}: NumPy takes None for False, so that no element counts. Leave where= out to take all "
+            "elements, or give a mask."
+        )
     return lax.select(broadcast_to(truth(where), typeof(x).shape), x, fill)
 
 

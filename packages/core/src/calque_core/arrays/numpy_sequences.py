@@ -70,12 +70,12 @@ def host_values(x: Any) -> Any:
 # From lists to arrays
 
 
-def array_of(items: Sequence[Value], caller: str = "") -> Value:
+def array_of(items: Sequence[Value], caller: str = "", is_converted: bool = False) -> Value:
     """Return nested lists and tuples as an array; errors name the function `caller`, or calque's function in use.
 
     Shapes: n items of shape [*s] -> [n, *s].  Dtype: promoted from the dtypes of the elements; a Python scalar
-    has the default dtype of its kind.
-    Raises: ShapeError if items differ in shape.
+    has the default dtype of its kind, or one that holds it if the caller converts the result: `is_converted`.
+    Raises: ShapeError if items differ in shape; OverflowError for an integer that does not fit the default dtype.
 
     >>> from calque_core.extend.numpy_functions import array_of
     >>> array_of([[1, 2], [3, 4]])
@@ -83,7 +83,7 @@ def array_of(items: Sequence[Value], caller: str = "") -> Value:
            [3, 4]])
     """
     if not any(isinstance(leaf, ArrayMethods) for leaf in leaves(items)):
-        return _numpy_array(items, caller)
+        return _numpy_array(items, caller, is_converted)
     rows = [_row(item) for item in items]
     shapes = [typeof(row).shape for row in rows]
     if len(set(shapes)) > 1:
@@ -94,7 +94,7 @@ def array_of(items: Sequence[Value], caller: str = "") -> Value:
     return lax.stack([strong(row) for row in rows])
 
 
-def _numpy_array(items: Sequence[Value], caller: str) -> Value:
+def _numpy_array(items: Sequence[Value], caller: str, is_converted: bool) -> Value:
     try:
         out = np.asarray(items)
     except ValueError as error:
@@ -106,7 +106,16 @@ def _numpy_array(items: Sequence[Value], caller: str) -> Value:
     if out.dtype.kind not in KINDS or not all(type(leaf) in SCALARS for leaf in leaves(items)):
         return out
     default = scalar_dtype(KINDS[out.dtype.kind])
-    return out if out.dtype.itemsize <= default.itemsize else np.asarray(items, default)
+    if is_converted or out.dtype.itemsize <= default.itemsize:
+        return out
+    try:
+        return np.asarray(items, default)
+    except OverflowError as error:
+        call = caller + where() if caller else current_call()
+        raise OverflowError(
+            f"{call and call + ': '}an integer of {short_repr(items)} does not fit {default}. Give a dtype that holds "
+            "it: numpy.array(items, dtype)."
+        ) from error
 
 
 def _row(item: Value) -> Value:

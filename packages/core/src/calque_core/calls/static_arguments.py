@@ -10,13 +10,13 @@ Read next: `make_jaxpr.py`, the simplest module that imports this one.
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from calque_core.calls.api_util import call, check_distinct, parameters_of, tuple_of_ints, tuple_of_names
+from calque_core.frames.names import named_after
 from calque_core.frames.source import describe_function, where
 from calque_core.types.avals import is_array_like, short_repr
 from calque_pytree import static_key
@@ -72,7 +72,7 @@ def with_static(fun: Callable[..., Any], verb: str, statics: Statics) -> Callabl
     if not statics:
         return fun
 
-    @functools.wraps(fun)
+    @named_after(fun)
     def fun_of_dynamic(*args: Value, **kwargs: Value) -> Any:
         merged = list(args)
         for place, value in statics:

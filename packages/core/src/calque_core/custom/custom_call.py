@@ -25,6 +25,7 @@ from calque_core.calls.api_util import (
 )
 from calque_core.calls.static_arguments import static_arguments
 from calque_core.context import here, own_context
+from calque_core.frames.names import named_after
 from calque_core.frames.source import describe_function, where
 from calque_core.frames.tracebacks import hide_frames, mark_boundary
 from calque_core.memory.separate import copy_shared_tree, copy_writable
@@ -245,7 +246,7 @@ class CustomFunction(Uncopied, Generic[P, R]):
         argnames = one_spelling("argnames", static_argnames, nondiff_argnames)
         self.signature = Signature(self.verb, fun, argnums, argnames)
         self.fun = fun
-        functools.update_wrapper(self, fun, updated=())  # `fun` may be one of these, with attributes of the same names
+        named_after(fun, has_attributes=False)(self)  # `fun` may be one of these, with attributes of the same names
 
     def rules(self, call: CustomCall) -> CustomRules:
         """Return the rules, on lists, for one call."""

@@ -33,6 +33,7 @@ if _TYPE_CHECKING:
     from calque_core.epoch import advance_rule_epoch, forget_with_rules
     from calque_core.errors import similar_name
     from calque_core.extend import numpy_functions
+    from calque_core.frames.names import name_of, named_after
     from calque_core.frames.source import (
         LineTables, Position, at_place, current_position, describe_function, in_backward, mark_wrapper, resolve, where,
     )
@@ -165,6 +166,7 @@ _LATE = {
     "calque_core.epoch": "advance_rule_epoch, forget_with_rules",
     "calque_core.errors": "similar_name",
     "calque_core.extend": "numpy_functions",
+    "calque_core.frames.names": "name_of, named_after",
     "calque_core.frames.source": (
         "LineTables, Position, at_place, current_position, describe_function, in_backward, mark_wrapper, resolve, where"
     ),
@@ -282,6 +284,7 @@ __all__ = [
     "explain_comparison",
     # Places in the user's program, and frames in tracebacks
     "Position", "current_position", "resolve", "LineTables", "in_backward", "where", "at_place", "describe_function",
+    "name_of", "named_after",
     "hide_frames", "mark_boundary", "transform_of", "mark_wrapper", "similar_name",
     # The current context: trace, settings, axis sizes
     "Settings", "DEFAULT_SETTINGS", "here", "merely_evaluates", "own_context", "active", "entered", "settings_key",

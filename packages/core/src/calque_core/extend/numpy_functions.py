@@ -34,6 +34,7 @@ if _TYPE_CHECKING:
     )
     from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers, one_or_several
     from calque_core.ops.broadcast import broadcast_to
+    from calque_core.ops.convert import wide_integer
     from calque_core.ops.create import dtype_argument
     from calque_core.ops.declare import as_result
     from calque_core.ops.operands import binary, check_dtypes, floating, promoted_dtype
@@ -67,6 +68,7 @@ _LATE = {
     ),
     "calque_core.ops.axes": "Axes, canonical_axes, canonical_axis, integers, one_or_several",
     "calque_core.ops.broadcast": "broadcast_to",
+    "calque_core.ops.convert": "wide_integer",
     "calque_core.ops.create": "dtype_argument",
     "calque_core.ops.declare": "as_result",
     "calque_core.ops.operands": "binary, check_dtypes, floating, promoted_dtype",
@@ -97,7 +99,7 @@ __all__ = [
     "Axes", "reduced_axes", "keep_axes", "fill_masked", "sum_dtype", "implements_by_name",
     "canonical_axes", "canonical_axis", "integers", "one_or_several", "refuse", "KINDS", "SCALARS", "array_of",
     "with_arrays", "with_items", "on_device",
-    "dtype_argument", "can_cast", "as_result", "binary", "check_dtypes", "floating", "promoted_dtype",
+    "dtype_argument", "wide_integer", "can_cast", "as_result", "binary", "check_dtypes", "floating", "promoted_dtype",
 ]  # fmt: skip
 
 if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name

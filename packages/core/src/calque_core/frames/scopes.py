@@ -9,11 +9,11 @@ Read next: `source.py` for positions.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from calque_core.context import entered, scopes_of
+from calque_core.frames.names import name_of, named_after
 from calque_core.frames.source import Position, where
 
 P = ParamSpec("P")
@@ -60,7 +60,7 @@ class named_scope(entered):
         """Return `fun` with this scope around each call."""
         name = self.name
 
-        @functools.wraps(fun)
+        @named_after(fun)
         def fun_in_scope(*args: P.args, **kwargs: P.kwargs) -> R:
             with named_scope(name):
                 return fun(*args, **kwargs)
@@ -88,4 +88,4 @@ def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R
     """
     if not callable(fun):
         raise TypeError(f"named_call{where()} got {fun!r} of type {type(fun).__name__}. Give a function.")
-    return named_scope(getattr(fun, "__name__", type(fun).__name__) if name is None else name)(fun)
+    return named_scope(name_of(fun) if name is None else name)(fun)

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import calque_pytree
 from calque_core.context import here, scopes_of
+from calque_core.frames.names import name_of
 from calque_core.record import Record
 
 Position = tuple[Any, ...]  # a code object, an instruction of it, and, where scopes are open, the tuple of their names
@@ -300,8 +301,7 @@ def describe_function(fun: Any) -> str:
         if inner is None:
             break
         fun = inner
-    name = getattr(fun, "__name__", None)
-    name = name if isinstance(name, str) else type(fun).__name__
+    name = name_of(fun)
     call = getattr(fun, "__call__", None)  # noqa: B004  we read its code; we do not test whether it exists
     code = getattr(fun, "__code__", None) or getattr(call, "__code__", None)
     return _with_place(name, code) if isinstance(code, CodeType) else name

@@ -12,12 +12,13 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial, update_wrapper
+from functools import partial
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from calque_core.context import here
 from calque_core.errors import similar_name
+from calque_core.frames.names import named_after
 from calque_core.frames.source import is_array_library_file, is_internal_file, mark_wrapper
 
 P = ParamSpec("P")
@@ -84,8 +85,8 @@ def _boundary(fun: Callable[P, R], like: Any) -> Callable[P, R]:
     # With the globals of its module, it is a function of that module to doctest and inspect.
     outer: Any = FunctionType(call.__code__, fun.__globals__, fun.__name__, None, call.__closure__)
     if type(like) is not FunctionType:
-        update_wrapper(outer, like)
-    else:  # `update_wrapper` takes four times as long
+        named_after(like)(outer)
+    else:  # a fifth of the time
         outer.__qualname__, outer.__doc__, outer.__module__ = like.__qualname__, like.__doc__, like.__module__
         outer.__name__, outer.__annotations__ = like.__name__, like.__annotations__
         outer.__dict__.update(like.__dict__ | {"__wrapped__": like})

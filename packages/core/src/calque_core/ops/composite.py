@@ -7,11 +7,11 @@ and the attributes beside the decomposition.  A derivative or a batch is that of
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 from calque_core.calls.api_util import check_callable
 from calque_core.context import here
+from calque_core.frames.names import named_after
 from calque_core.frames.source import where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr
@@ -61,7 +61,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
     version = integer("composite", "version", version)
 
     @api_boundary
-    @wraps(decomposition)
+    @named_after(decomposition)
     def composed(*args: Any, **kwargs: Any) -> Any:
         leaves, in_tree = operand_leaves(f"composite {name}", decomposition, args)
         attributes = _attributes(name, kwargs)

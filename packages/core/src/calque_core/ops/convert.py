@@ -15,10 +15,11 @@ from calque_core.context import here
 from calque_core.frames.source import where
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Primitive, bind_checked
-from calque_core.types.avals import ShapedArray, shaped_array, typeof
+from calque_core.types.avals import ShapedArray, is_array_like, shaped_array, typeof
 from calque_core.types.dtypes import REGISTERED, canonicalize_dtype, dtype_name, kind_of, native_array
 from calque_core.types.limits import bit_width, iinfo, wide_dtype
 from calque_core.types.stand_in import ShapeDtypeStruct
+from calque_pytree import tree_map
 
 Value = Any
 
@@ -30,6 +31,18 @@ def from_python(x: Value, dtype: np.dtype[Any]) -> Value:
             f"the Python integer {x} does not fit {dtype}{where()}. Convert the array first, or pass numpy.int64({x})."
         )
     return dtype.type(x)
+
+
+def wide_integer(x: Value, dtype: np.dtype[Any]) -> Value:
+    """Return a Python integer of more than 32 bits in the dtype that the user asks for; any other value unchanged.
+
+    The default integer, which has no say in the result, may not hold it.
+    Raises: OverflowError if it does not fit.
+
+    >>> wide_integer(2**64 - 1, np.dtype("uint64")), wide_integer(1, np.dtype("uint64"))
+    (np.uint64(18446744073709551615), 1)
+    """
+    return x if type(x) is not int or -(1 << 31) <= x < 1 << 31 else from_python(x, dtype)
 
 
 def convert_element_type_impl(x: Value, *, new_dtype: np.dtype[Any], weak_type: bool) -> Value:
@@ -68,7 +81,9 @@ def convert_element_type(x: Value, new_dtype: Any) -> Value:
     >>> convert_element_type(np.array([1.7, -1.7]), np.int32)
     array([ 1, -1], dtype=int32)
     """
-    aval, dtype = typeof(x), canonicalize_dtype(new_dtype)
+    dtype = canonicalize_dtype(new_dtype)
+    x = wide_integer(x, dtype)
+    aval = typeof(x)
     if not aval.weak_type and aval.dtype == dtype == x.dtype:  # with enable_x64 off, a wider array has a narrow aval
         return x
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
@@ -157,14 +172,21 @@ stop_gradient_p.def_impl(lambda x: np.asarray(x)[()], leaf=True)
 
 
 def stop_gradient(x: Value) -> Value:
-    """Return `x` as a constant of every derivative: its tangent is zero.
+    """Return an array, or a pytree of arrays, as a constant of every derivative: its tangent is zero.
 
     Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: TypeError if a leaf is not an array.
 
     >>> from calque_core.lax import stop_gradient
     >>> stop_gradient(2.0)
     np.float64(2.0)
+    >>> stop_gradient({"w": 2.0})
+    {'w': np.float64(2.0)}
     """
+    return stop_gradient_p.bind(x) if is_array_like(x) else tree_map(_constant, x)
+
+
+def _constant(x: Value) -> Value:
     typeof(x)
     return stop_gradient_p.bind(x)
 

@@ -14,7 +14,7 @@ from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.axes import canonical_axis, integers
 from calque_core.ops.broadcast import broadcast_in_dim
-from calque_core.ops.convert import convert_element_type, convert_element_type_impl
+from calque_core.ops.convert import convert_element_type, convert_element_type_impl, wide_integer
 from calque_core.ops.declare import as_result
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
@@ -98,6 +98,8 @@ def full(shape: Sequence[int], fill_value: Value, dtype: Any = None) -> Value:
     >>> full((2,), 1.5)
     array([1.5, 1.5])
     """
+    if dtype is not None:
+        fill_value = wide_integer(fill_value, dtype_argument(dtype))
     shape, aval = _sizes("full", shape), typeof(fill_value)
     if aval.shape:
         raise ShapeError(f"full{where()}: the fill value has type {aval}. Give a scalar, or broadcast the array.")

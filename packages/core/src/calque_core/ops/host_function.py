@@ -20,6 +20,7 @@ import numpy as np
 from calque_core.calls.api_util import describe_value, leaf_names
 from calque_core.context import Settings, entered
 from calque_core.errors import ShapeError
+from calque_core.frames.names import name_of
 from calque_core.frames.source import Position, at_place, describe_function
 from calque_core.traces.trace import evaluation
 from calque_core.types.avals import ShapedArray, is_array_like, shaped_array, typeof
@@ -57,7 +58,7 @@ class HostFunction:
 
     @property
     def __name__(self) -> str:  # the printer shows it
-        return str(getattr(self.fun, "__name__", type(self.fun).__name__))
+        return name_of(self.fun)
 
     def __call__(self, *operands: Value) -> list[Value]:
         """Return the results for the leaves that are arrays."""
@@ -143,7 +144,7 @@ class ForEach:
 
     @property
     def __name__(self) -> str:
-        return str(getattr(self.function, "__name__", ""))
+        return name_of(self.function, "")
 
     def __repr__(self) -> str:
         return repr(self.function)

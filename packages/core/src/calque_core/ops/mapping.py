@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 from calque_core.calls.api_util import array_leaves, call, check_callable, leaf_names
 from calque_core.errors import ShapeError
+from calque_core.frames.names import named_after
 from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.memory.separate import copy_shared
@@ -38,7 +38,7 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
     """
     check_callable(f, "map")
 
-    @wraps(f)  # so that messages name the user's function
+    @named_after(f)  # so that messages name the user's function
     def step(_: None, x: Any) -> tuple[None, Any]:
         return None, call(f, "map", x)
 

@@ -10,10 +10,11 @@ Read next: `lockstep_shards.py` and `lockstep.py`, the evaluation without device
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import partial, wraps
+from functools import partial
 from typing import Any, NamedTuple
 
 from calque_core.calls.api_util import arg_names, check_callable, leaf_names
+from calque_core.frames.names import named_after
 from calque_core.frames.source import describe_function, where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr
@@ -191,7 +192,7 @@ def shard_map(
     mapping = _Mapping(f, caller, mesh, in_specs, out_specs, axis_names, bool(check_vma))
 
     @api_boundary
-    @wraps(f)
+    @named_after(f)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             raise TypeError(f"{caller}{where()} got the keyword argument {min(kwargs)!r}. Pass arguments by position.")

@@ -9,10 +9,10 @@ Read next: `linear_solve.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any, NamedTuple
 
 from calque_core.calls.api_util import call, describe_value, leaf_names, split_aux
+from calque_core.frames.names import named_after
 from calque_core.frames.source import describe_function
 from calque_core.ops.loops import strong_leaves
 from calque_core.ops.varying import as_varying
@@ -72,7 +72,7 @@ class Space(NamedTuple):
         """Return `fun`, the user's `role`, with a check of the structure of its result; dtypes may differ."""
         source = f"{caller}: {role} {describe_function(fun)}"
 
-        @wraps(fun)
+        @named_after(fun)
         def checked(*args: Any) -> Any:
             out = fun(*args)
             self.check_structure(source, out)
@@ -86,7 +86,7 @@ class Space(NamedTuple):
         """Return `fun`, the user's `role`, with a check of its result, the first of a pair if `has_aux`."""
         source = f"{caller}: {role} {describe_function(fun)}"
 
-        @wraps(fun)  # so that messages name the user's function
+        @named_after(fun)  # so that messages name the user's function
         def checked(*args: Any) -> Any:
             out = call(fun, caller, *args)
             self.check(source, split_aux(out, caller, fun)[0] if has_aux else out)

@@ -9,13 +9,13 @@ Read next: `scan.py` for loops with a known number of steps.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from calque_core.calls.api_util import call, check_callable, describe_value
 from calque_core.context import here
+from calque_core.frames.names import named_after
 from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
@@ -241,7 +241,7 @@ def _run_bounded(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any],
     if count < 0:
         raise ValueError(f"{loop_name('while_loop', body_fun)} got max_steps={max_steps}. Give 0 or more.")
 
-    @wraps(body_fun)  # so that messages name the user's function
+    @named_after(body_fun)  # so that messages name the user's function
     def step(value: Any, _: None) -> tuple[Any, None]:
         return cond(cond_fun(value), body_fun, lambda finished: finished, value), None
 
@@ -309,7 +309,7 @@ def fori_loop(
         )
     start, stop = convert_element_type(strong(lower), dtype), convert_element_type(strong(upper), dtype)
 
-    @wraps(body_fun)  # so that messages name the user's function
+    @named_after(body_fun)  # so that messages name the user's function
     def step(state: tuple[Value, Value, Any]) -> tuple[Value, Value, Any]:
         i, end, value = state
         return add(i, 1), end, call(body_fun, "fori_loop", i, value)
@@ -347,7 +347,7 @@ class Counted(NamedTuple):
 def _scan_counting(
     caller: str, start: Value, count: int, body_fun: Callable[[Any, Any], Any], init_val: Any, unroll: int
 ) -> Any:
-    @wraps(body_fun)
+    @named_after(body_fun)
     def step(state: Counted, _: None) -> tuple[Counted, None]:
         return Counted(add(state.i, 1), call(body_fun, "fori_loop", *state)), None
 

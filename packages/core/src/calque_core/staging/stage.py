@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, here, own_context
+from calque_core.frames.names import name_of
 from calque_core.frames.source import Position, current_position, mark_wrapper, resolve
 from calque_core.hooks import program_check
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
@@ -285,7 +286,7 @@ def stage(
                     f"{trace.describe()} returned {short_repr(x)} of type {type(x).__name__}. "
                     "Return arrays and scalars."
                 )
-        jaxpr = trace.finish(outs, debug_name=getattr(trace.fun, "__name__", ""))
+        jaxpr = trace.finish(outs, debug_name=name_of(trace.fun, ""))
     if here().settings.enable_checks:
         program_check()(jaxpr)
     return jaxpr

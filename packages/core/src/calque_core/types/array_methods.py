@@ -28,6 +28,12 @@ class ArrayMethods:
     __array_priority__ = 1000
     __hash__ = None  # type: ignore[assignment]  # == is elementwise, so a hash cannot agree with it
 
+    @property
+    def weak_type(self) -> bool:
+        """Whether the dtype gives way to that of another operand, as a Python scalar's does."""
+        aval: Any = self.aval  # type: ignore[attr-defined]
+        return aval.weak_type  # type: ignore[no-any-return]
+
 
 class ArrayOperations(ArrayMethods):
     """The methods of tracers whose trace may know the operations of a method from an earlier call."""

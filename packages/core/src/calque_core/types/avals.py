@@ -341,7 +341,8 @@ def _int_aval(x: int) -> ShapedArray:
 
 
 def _overflow_message(x: int, dtype: np.dtype[Any]) -> str:
-    wider = [t for t in (np.int64, np.uint64) if here().settings.enable_x64 and np.iinfo(t).min <= x <= np.iinfo(t).max]
+    others = (np.int64, np.uint64) if here().settings.enable_x64 else (np.uint32,)
+    wider = [t for t in others if np.iinfo(t).min <= x <= np.iinfo(t).max]
     other = "Use a float" if _fits_a_float(x) else "It does not fit a float either: use its logarithm"
     advice = f"Give it a dtype: numpy.{wider[0].__name__}({x})" if wider else other
     text = str(x) if x.bit_length() <= 128 else f"of {x.bit_length()} bits"

@@ -24,8 +24,10 @@ class ShapeDtypeStruct:
 
     __slots__ = ("aval",)
 
-    def __init__(self, shape: Sequence[int], dtype: Any, *, vma: Collection[Any] = NO_AXES) -> None:
-        self.aval = ShapedArray(shape, dtype, vma=vma)
+    def __init__(
+        self, shape: Sequence[int], dtype: Any, *, weak_type: bool = False, vma: Collection[Any] = NO_AXES
+    ) -> None:
+        self.aval = ShapedArray(shape, dtype, weak_type, vma=vma)
 
     @property
     def shape(self) -> Shape:
@@ -36,6 +38,26 @@ class ShapeDtypeStruct:
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the elements."""
         return self.aval.dtype
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether the dtype gives way to that of another operand, as a Python scalar's does."""
+        return self.aval.weak_type
+
+    @property
+    def sharding(self) -> None:
+        """None: a stand-in is on no device."""
+        return
+
+    def update(self, **fields: Any) -> ShapeDtypeStruct:
+        """Return the stand-in with another `shape`, `dtype`, `weak_type` or `vma`.
+
+        >>> from calque_core import ShapeDtypeStruct
+        >>> ShapeDtypeStruct((3,), "float32").update(shape=())
+        ShapeDtypeStruct(shape=(), dtype=float32)
+        """
+        old: dict[str, Any] = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type, "vma": self.vma}
+        return ShapeDtypeStruct(**(old | fields))
 
     @property
     def vma(self) -> AxisNames:
@@ -54,7 +76,8 @@ class ShapeDtypeStruct:
 
     def __repr__(self) -> str:
         vma = f", vma={{{', '.join(sorted(map(repr, self.vma)))}}}" if self.vma else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{vma})"
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak}{vma})"
 
     def __eq__(self, other: object) -> bool:
         return self.aval == other.aval if isinstance(other, ShapeDtypeStruct) else NotImplemented

@@ -25,6 +25,7 @@ from calque_core.extend import (
     check_arrays,
     describe_function,
     leaf_names,
+    name_of,
     short_repr,
     static_keys,
     where,
@@ -50,7 +51,7 @@ class TracedFunction:
         self, fun: Callable[..., Any], static: StaticArguments, shardings: FunctionShardings = NO_SHARDINGS
     ) -> None:
         self.fun, self.static, self.shardings = fun, static, shardings
-        self.name: str = getattr(fun, "__name__", type(fun).__name__)
+        self.name: str = name_of(fun)
         self.has_static = bool(static.positions or static.names)
         self.cache = cache_of(fun, (static, shardings.key) if shardings else static)
         self.names = positional_names(fun)

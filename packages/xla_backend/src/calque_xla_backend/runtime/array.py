@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from operator import index
+from operator import attrgetter, index
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from calque_xla_backend.runtime.dlpack import HOST, address_of, memory_of
 from calque_xla_backend.runtime.placement import DeviceType, Placement, device_type, placement
 from calque_xla_backend.runtime.runtime import (
     MARKS_READ_ONLY,
+    NUMPY_MARKS_READ_ONLY,
     Buffer,
     XlaRuntimeError,
     copied,
@@ -64,6 +65,12 @@ class Array(ArrayMethods):
 
     _buffer: Buffer
     _device_type: DeviceType
+
+    @property
+    def aval(self) -> ShapedArray:
+        """The type; with enable_x64 off, an array of 64 bits counts as one of 32 bits."""
+        aval = self._device_type.aval
+        return aval if here().settings is DEFAULT_SETTINGS else shaped_array(aval.shape, aval.dtype, aval.weak_type)
 
     @property
     def shape(self) -> Shape:
@@ -263,16 +270,15 @@ class Array(ArrayMethods):
                 f"a device array of type {aval} cannot be exported{where()} with dl_device={dl_device} and "
                 f"stream={stream}: it is {kind}. Use None for both."
             )
-        is_of_host = HOST in (memory, dl_device)
-        is_numpys = dtype.isbuiltin == 1
-        is_marked = max_version is not None and max_version >= (1, 0)
-        is_marked = is_marked and (MARKS_READ_ONLY or (is_numpys and is_of_host))
+        is_of_numpy = dtype.isbuiltin == 1 and HOST in (memory, dl_device)
+        can_mark = NUMPY_MARKS_READ_ONLY if is_of_numpy else MARKS_READ_ONLY
+        is_marked = can_mark and max_version is not None and max_version >= (1, 0)
         if copy is False and not is_marked:
             raise BufferError(
                 f"a device array of type {aval} cannot be exported without a copy{where()}, because this version of "
                 "DLPack does not mark memory as read-only. Use copy=None or max_version."
             )
-        if is_numpys and is_of_host:
+        if is_of_numpy:
             host = self.__array__() if is_marked and not copy else self.__array__().copy()
             return host.__dlpack__(max_version=max_version) if is_marked else host.__dlpack__()
         if bit_width(dtype) < _BYTE:
@@ -354,15 +360,7 @@ class Array(ArrayMethods):
         return self.__copy__()
 
 
-def _aval_of_array(x: Array) -> ShapedArray:
-    aval = x._device_type.aval
-    if here().settings is DEFAULT_SETTINGS:
-        return aval
-    # With enable_x64 off, arrays of 64 bits count as arrays of 32 bits.
-    return shaped_array(aval.shape, aval.dtype, aval.weak_type)
-
-
-register_aval(Array, _aval_of_array)
+register_aval(Array, attrgetter("aval"))
 
 
 def wrap(buffers: Sequence[Buffer], device_types: Sequence[DeviceType]) -> list[Array]:

@@ -35,6 +35,7 @@ from calque_core.extend import (
     check_callable,
     describe_function,
     forget_staged_programs,
+    named_after,
     parameters_of,
     static_arguments,
 )
@@ -186,7 +187,7 @@ def _callable(function: JitFunction) -> Any:
     """Return the function that users call: code for its number of arguments, and the methods of `function`."""
     fun = function.traced.fun
     arity = 0 if function.traced.has_static else _arity(fun)
-    jitted: Any = functools.wraps(fun)(generate_call(arity, function.programs, function.general))
+    jitted: Any = named_after(fun)(generate_call(arity, function.programs, function.general))
     for method in (function.trace, function.lower, function.eval_shape):
         setattr(jitted, method.__name__, api_boundary(method))
     jitted.clear_cache, jitted.cache_info = function.clear_cache, function.cache_info

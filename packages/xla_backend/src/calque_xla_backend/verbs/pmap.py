@@ -26,6 +26,8 @@ from calque_core.extend import (
     entered,
     here,
     leaf_names,
+    name_of,
+    named_after,
     static_arguments,
     with_static,
 )
@@ -78,7 +80,7 @@ def pmap(  # noqa: PLR0913 -- JAX's options
     own_devices = None if devices is None else tuple(devices)
     options = _Mapping(fun, caller, axis_name, in_axes, out_axes, own_devices, axis_size, static)
 
-    @functools.wraps(fun)
+    @named_after(fun)
     def mapped(*args: Value, **kwargs: Value) -> Any:
         return options.bind(args, kwargs)
 
@@ -138,7 +140,7 @@ class _Mapping(NamedTuple):
             axis_size=size,
             in_axes=(*[None] * len(captured), *dims),
             out_axes=self._out_dims(program.out_avals, flat.out_tree),
-            name=getattr(self.fun, "__name__", type(self.fun).__name__),
+            name=name_of(self.fun),
             devices=self.devices,
             compiler=compiler_of(),
         )

@@ -184,8 +184,16 @@ class Lowered(Stage):
         """The platform that the module is for."""
         return self._program.platform
 
-    def compiler_ir(self) -> ir.Module:
-        """Return the StableHLO module; `main` takes large constants, then the arguments that a result depends on."""
+    def compiler_ir(self, dialect: str = "stablehlo") -> ir.Module:
+        """Return the StableHLO module; `main` takes large constants, then the arguments that a result depends on.
+
+        Raises: ValueError for another dialect, which `as_text` may have.
+        """
+        if dialect not in ("stablehlo", None):
+            raise ValueError(
+                f"compiler_ir{where()} got the dialect {dialect!r}. Use 'stablehlo', or as_text, which has: "
+                f"{', '.join(self._texts())}."
+            )
         return self._program.module.module
 
     @property
