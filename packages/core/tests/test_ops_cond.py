@@ -12,6 +12,7 @@ from calque_core import (
     eval_jaxpr,
     interpret,
     is_tracer,
+    jaxpr_as_fun,
     jaxpr_equal,
     lax,
     make_jaxpr,
@@ -388,3 +389,14 @@ def test_an_operand_by_name_beside_operands_is_refused():
         cond(True, lambda x: x, lambda x: x, 1.0, operand=2.0)
     with pytest.raises(TypeError, match=r"switch at .* got operand= beside 2 operands"):
         lax.switch(0, [lambda x, y: x, lambda x, y: y], 1.0, 2.0, operand=2.0)
+
+
+def test_each_branch_may_have_an_operand_of_its_own():
+    choose = lambda pred: cond(pred, 2.0, lambda x: x + 1.0, (3.0, 4.0), lambda pair: pair[0] * pair[1])
+    assert (choose(True), choose(False)) == (3.0, 12.0)
+    assert jaxpr_as_fun(make_jaxpr(choose)(True))(False)[0] == 12.0
+
+
+def test_two_functions_are_asked_for_where_one_is_none():
+    with pytest.raises(TypeError, match="Give a function"):
+        cond(True, 2.0, lambda x: x, 3.0, 4.0)

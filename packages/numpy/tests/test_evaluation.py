@@ -131,3 +131,12 @@ def test_a_mask_of_none_is_no_mask(name):
     masked = lambda x: function(x, axis=0, where=None)
     np.testing.assert_allclose(masked(x), getattr(np, name)(x, axis=0))
     np.testing.assert_allclose(eval_jaxpr(make_jaxpr(masked)(x), (), x)[0], getattr(np, name)(x, axis=0))
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "any", "std"])
+def test_axes_may_be_a_list(name):
+    function, x = getattr(cnp, name), np.arange(24.0).reshape(2, 3, 4)
+    expected = getattr(np, name)(x, axis=(0, 2))
+    np.testing.assert_allclose(function(x, axis=[0, 2]), expected)
+    traced = make_jaxpr(lambda x: function(x, axis=[0, 2]))(x)
+    np.testing.assert_allclose(eval_jaxpr(traced, (), x)[0], expected)

@@ -202,3 +202,11 @@ def test_loops_scan_over_keys_and_carry_them():
 def test_keys_are_no_indices():
     with pytest.raises(TypeError, match=r"numpy.take at .* of keys: only functions that move elements take keys"):
         calque_numpy.take(np.ones(3), random.key(0))
+
+
+def test_keys_have_a_size_in_bytes_and_a_copy():
+    keys = random.split(random.key(0), 3)
+    assert (keys.itemsize, keys.nbytes) == (8, 24)
+    copy = keys.copy()
+    assert (copy == keys).all()
+    assert not np.shares_memory(copy.words, keys.words)

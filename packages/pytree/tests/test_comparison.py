@@ -246,9 +246,35 @@ def test_data_of_a_user_s_class_need_no_hash_and_are_compared():
     assert structure(Scale(1.0, Data(1))).key != structure(Scale(1.0, Data(2))).key
 
 
-@pytest.mark.parametrize("data", [[1], {"a": 1}, {1}, (1, [2])])
+class Changing:
+    """An object that can change."""
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize("data", [Changing(), [Changing()], {"a": Changing()}, (1, [Changing()])])
 def test_a_structure_tells_which_data_can_change(data):
     tree = {"a": (1.0, Scale(1.0, data))}
     assert structure(tree).data_without_hash == (Scale, structure(tree["a"][1]).nodes[0][2])
     assert structure({"a": (1.0, Scale(1.0, "text"))}).data_without_hash is None
     assert structure({"a": [1.0, None]}).data_without_hash is None
+    with pytest.raises(TypeError, match="unhashable type: 'Changing'"):
+        structure(tree).snapshot()
+
+
+@pytest.mark.parametrize("data", [[1], {"a": [1]}, {1}, (1, [2]), [{1: (2, [3])}]])
+def test_a_snapshot_holds_copies_of_data_that_can_change(data):
+    treedef = structure([Scale(1.0, data)])
+    snapshot = treedef.snapshot()
+    assert treedef.data_without_hash is None
+    assert (snapshot, snapshot.key) == (treedef, treedef.key)
+    assert snapshot.unflatten([2.0]) == [Scale(2.0, data)]
+    inner = data[1] if isinstance(data, tuple) else data
+    inner.clear()
+    assert snapshot != treedef
+    assert snapshot.key != treedef.key
+
+
+def test_a_structure_without_such_data_is_its_own_snapshot():
+    treedef = structure({"a": [1.0, (2.0, None)]})
+    assert treedef.snapshot() is treedef

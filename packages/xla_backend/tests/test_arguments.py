@@ -3,6 +3,7 @@
 Static arguments are in `test_jit.py`, donated ones in `test_donation.py`, devices in `test_two_devices.py`.
 """
 
+import copy
 import dataclasses
 import functools
 import re
@@ -379,14 +380,66 @@ class Named:
     data: object = static(default=())
 
 
-@pytest.mark.parametrize("data", [[1], {"a": 1}, np.ones(2)])
-def test_static_data_that_can_change_are_refused_and_would_be_stale(data):
+class Changing:
+    """An object that can change."""
+
+    __hash__ = None
+
+    def __len__(self):
+        return 1
+
+
+@pytest.mark.parametrize("data", [Changing(), np.ones(2), [Changing()], {"a": np.ones(2)}])
+def test_static_data_that_can_change_unseen_are_refused(data):
     scaled = jit(lambda named: named.value * len(named.data))
     message = (
-        r"jit of <lambda> \(test_arguments.py:\d+\) at test_arguments.py:\d+ .*: the static data \(.*\) of Named in "
-        r"the arguments has no hash, .* Use a tuple in place of a list, and a field that is not static for an array\."
+        r"jit of <lambda> \(test_arguments.py:\d+\) at test_arguments.py:\d+ .*: the static data \(.* of Named in "
+        r"the arguments has no hash, .* Use tuples, lists or dicts of values with a hash, and a field"
     )
     for _ in range(2):
         with pytest.raises(TypeError, match=message):
             scaled([Named(1.0, data)])
     assert scaled(Named(2.0, (1, 2))) == 4.0
+
+
+@pytest.mark.parametrize("by_stage", [False, True])
+@pytest.mark.parametrize(
+    ("data", "change"),
+    [
+        ([1], lambda data: data.append(2)),
+        ({"a": 1}, lambda data: data.update(b=2)),
+        ({1}, lambda data: data.add(2)),
+        (([1],), lambda data: data[0].append(2)),
+        ({"a": [1.0]}, lambda data: data["a"].append(2.0)),
+    ],
+)
+def test_static_data_in_lists_and_dicts_are_copied_and_a_change_is_seen(data, change, by_stage):
+    data, traced = copy.deepcopy(data), []
+
+    def size(named):
+        traced.append(1)
+        return named.value * len(repr(named.data))
+
+    sized, x = jit(size), device_put(2.0)
+    for _ in range(20):
+        assert sized(Named(x, data)) == 2.0 * len(repr(data))
+    assert len(traced) == 1
+    compiled = sized.lower(Named(x, data)).compile()
+    assert compiled(Named(x, data)) == 2.0 * len(repr(data))
+    change(data)
+    if by_stage:
+        with pytest.raises(TypeError, match=r"Named\(.*instead of|structure"):
+            compiled(Named(x, data))
+    assert sized(Named(x, data)) == 2.0 * len(repr(data))
+    assert len(traced) == 2
+    assert sized(Named(x, copy.deepcopy(data))) == 2.0 * len(repr(data))
+    assert len(traced) == 2
+
+
+def test_a_function_that_writes_to_static_data_changes_no_kept_structure():
+    def appended(named):
+        named.data.append(1)
+        return named.value * len(named.data)
+
+    f = jit(appended)
+    assert [f(Named(1.0, [])), f(Named(1.0, [])), f(Named(1.0, [1]))] == [1.0, 1.0, 2.0]

@@ -236,7 +236,7 @@ def full_like(
     refuse("full_like", subok=subok)
     aval = typeof(a)
     sizes = aval.shape if shape is None else shape
-    device = a.device if device is None and type(a) not in SCALARS else device
+    device = getattr(a, "device", None) if device is None else device  # a number and a stand-in have none
     return _fill("full_like", sizes, fill_value, aval.dtype if dtype is None else dtype, device)
 
 

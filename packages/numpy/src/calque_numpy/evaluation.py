@@ -45,8 +45,9 @@ _ndarray = np.ndarray
 _IN_PLACE = frozenset(("fill_diagonal", "place", "put", "put_along_axis"))  # NumPy's change their argument
 _SEQUENCES = frozenset((list, tuple))
 _OF_DTYPES = frozenset(
-    ("can_cast", "isdtype", "issubdtype", "promote_types", "result_type")
-)  # NumPy's do not know ml_dtypes
+    ("can_cast", "iscomplexobj", "isdtype", "isrealobj", "issubdtype", "promote_types", "result_type")
+)  # NumPy's do not know ml_dtypes, or dtypes in the place of arrays
+_OTHERS = frozenset(("indices", "mask_indices"))  # NumPy's take a dtype of None for float64, and no size of a mask
 _REDUCTIONS = ("all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "sum", "std", "var")
 _BY_TYPES = frozenset((
     *(name for name, ufunc in vars(np).items() if isinstance(ufunc, np.ufunc)),
@@ -66,7 +67,7 @@ def evaluated_by_numpy(package: str, name: str, value: Value) -> Value:
     True
     """
     theirs = getattr(import_at_rest(package.removeprefix("calque_")), name, None)
-    is_kept = theirs is value or isinstance(theirs, type) or name in _IN_PLACE or name in _OF_DTYPES
+    is_kept = theirs is value or isinstance(theirs, type) or name in _IN_PLACE or name in _OF_DTYPES or name in _OTHERS
     return numpy_first(name, theirs, value, package) if callable(theirs) and not is_kept else value
 
 
@@ -82,8 +83,8 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
     @mark_wrapper
     @wraps(function)
     def first(*args: Any, **kwargs: Any) -> Value:  # noqa: C901  (hot)
-        if kwargs and kwargs.get("where", True) is None:  # as in JAX; NumPy takes it for False
-            del kwargs["where"]
+        if kwargs:
+            _as_numpys(kwargs)
         if active and not merely_evaluates():
             return _by_rules(function, numpy_function, args, kwargs)
         if is_by_types and function_evaluators and not kwargs:
@@ -108,6 +109,14 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
         return _by_rules(function, numpy_function, args, kwargs)
 
     return _named(first, name, numpy_function, module)
+
+
+def _as_numpys(options: dict[str, Value]) -> None:
+    """Write options of JAX's as NumPy's: a mask of None, which NumPy takes for False, and a list of axes."""
+    if options.get("where", True) is None:
+        del options["where"]
+    if type(options.get("axis")) is list:
+        options["axis"] = tuple(options["axis"])
 
 
 def _named(first: Function, name: str, numpy_function: Function, module: str) -> Function:

@@ -89,6 +89,39 @@ class KeyArray(np.lib.mixins.NDArrayOperatorsMixin):
         return _DTYPE
 
     @property
+    def itemsize(self) -> int:
+        """The bytes of one key."""
+        return _DTYPE.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all keys."""
+        return self.size * _DTYPE.itemsize
+
+    @property
+    def device(self) -> Any:
+        """The device of the words, of keys on a device."""
+        return self.words.device
+
+    @property
+    def sharding(self) -> Any:
+        """Where the words are, of keys on a device."""
+        return self.words.sharding
+
+    def devices(self) -> set[Any]:
+        """Return the set of the devices that hold keys on a device."""
+        return self.words.devices()  # type: ignore[no-any-return]
+
+    def block_until_ready(self) -> KeyArray:
+        """Wait until keys on a device are computed; return them."""
+        self.words.block_until_ready()
+        return self
+
+    def copy(self) -> KeyArray:
+        """Return keys in memory of their own."""
+        return KeyArray(self.words.copy())
+
+    @property
     def T(self) -> KeyArray:
         """The keys with their axes in reverse order."""
         return self.transpose()

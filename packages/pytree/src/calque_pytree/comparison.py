@@ -158,14 +158,28 @@ def equal_nodes(left: Nodes, right: Nodes) -> bool:
         raise
 
 
-def first_without_hash(nodes: Nodes) -> Node | None:
-    """Return the first inner node whose data have no hash."""
+def first_that_may_change(nodes: Nodes) -> Node | None:
+    """Return the first inner node whose data have no hash and cannot be copied."""
     for node in filter(None, nodes):
         try:
-            hash(node[2])
+            kept(node[2])
         except TypeError:
             return node
     return None
+
+
+def kept(data: NodeData) -> NodeData:
+    """Return data that nobody can change: data with a hash, or copies of lists, sets, dicts and tuples of such data.
+
+    Raises: TypeError for other data.
+    """
+    kind = type(data)
+    if kind is list or kind is set or kind is tuple:
+        return kind(map(kept, data))
+    if kind is dict:
+        return {key: kept(value) for key, value in data.items()}
+    hash(data)
+    return data
 
 
 def is_node_same(left: Node | None, right: Node | None) -> bool:

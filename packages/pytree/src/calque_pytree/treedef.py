@@ -14,7 +14,7 @@ from itertools import repeat
 
 from calque_pytree.align import flatten_up_to
 from calque_pytree.build import Nodes, fold, inner_node, subtree_end, unflatten
-from calque_pytree.comparison import StructureKey, equal_nodes, first_without_hash, has_exact_equality
+from calque_pytree.comparison import StructureKey, equal_nodes, first_that_may_change, has_exact_equality, kept
 from calque_pytree.compiling import MAX_NODES, Fit, Unflatten, compile_fit, compile_unflatten
 from calque_pytree.kinds import TUPLE, Leaf, Node, NodeData, Tree, node_class, shown_data
 from calque_pytree.printer import print_nodes
@@ -75,9 +75,9 @@ class PyTreeDef:
 
     @property
     def data_without_hash(self) -> tuple[type, NodeData] | None:
-        """The class of the first node whose data have no hash, and these data; None if all have one.
+        """The class of the first node whose data have no hash and cannot be copied, and these data; mostly None.
 
-        Such data may change while a program is kept for this structure.
+        Such data may change while a program is kept for this structure; `snapshot` copies lists, sets and dicts.
 
         >>> from calque_pytree import structure
         >>> structure({1: [2, 3]}).data_without_hash is None
@@ -85,8 +85,23 @@ class PyTreeDef:
         """
         if self.key is self:
             return None
-        node = first_without_hash(self.nodes)
+        node = first_that_may_change(self.nodes)
         return None if node is None else (node_class(node), shown_data(node))
+
+    def snapshot(self) -> PyTreeDef:
+        """Return the structure with data that nobody can change: lists, sets and dicts among them are copied.
+
+        Raises: TypeError for other data without a hash.
+
+        >>> from calque_pytree import structure
+        >>> tree = structure({"a": 1})
+        >>> tree.snapshot() is tree
+        True
+        """
+        if self.key is self:
+            return self
+        nodes = tuple([node and (node[0], node[1], kept(node[2])) for node in self.nodes])
+        return PyTreeDef(nodes, self.num_leaves)
 
     def unflatten(self, leaves: Iterable[Leaf]) -> Tree:
         """Return the tree of this structure over `leaves`.

@@ -17,6 +17,7 @@ import numpy as np
 
 from calque_core.calls.api_util import FlatFunction, arg_names, check_arrays, check_callable, describe_value, leaf_names
 from calque_core.context import here
+from calque_core.frames.names import named_after
 from calque_core.frames.reach import reach
 from calque_core.frames.source import describe_function, where
 from calque_core.frames.tracebacks import api_boundary
@@ -115,10 +116,10 @@ def cond(
 ) -> Any:
     """Return `true_fun(*operands)` if `pred` is true, otherwise `false_fun(*operands)`.
 
-    Both functions are traced; one runs.  They must return the same pytree of the same types; a Python scalar takes the
-    dtype of its counterpart.  `batched` says how `vmap` handles a mapped `pred`: "select" (run both, choose by
-    element), "skip" (run a branch only if some element takes it) or "error".  `operand=x` is another spelling of one
-    operand.
+    Both functions are traced; one runs.  `cond(pred, x, true_fun, y, false_fun)` has an operand for each.  They must
+    return the same pytree of the same types; a Python scalar takes the dtype of its counterpart.  `batched` says how
+    `vmap` handles a mapped `pred`: "select" (run both, choose by element), "skip" (run a branch only if some element
+    takes it) or "error".  `operand=x` is another spelling of one operand.
     Raises: TypeError if `pred` is not a bool scalar, the branches differ in structure or types, or `operand` stands
     beside operands.
 
@@ -126,10 +127,21 @@ def cond(
     >>> cond(True, lambda x: x + 1.0, lambda x: x - 1.0, 2.0)
     3.0
     """
+    if not callable(true_fun) and callable(false_fun) and len(operands) == 2 and callable(operands[1]):
+        true_fun, false_fun, operands = _on_own_operands(true_fun, false_fun, *operands)
     for fun in (true_fun, false_fun):
         check_callable(fun, "cond")
     _check_predicate(pred)
     return _choose("cond", pred, (false_fun, true_fun), _one_spelling("cond", operands, operand), batched)
+
+
+def _on_own_operands(
+    x: Any, true_fun: Callable[..., Any], y: Any, false_fun: Callable[..., Any]
+) -> tuple[Callable[..., Any], Callable[..., Any], tuple[Any, Any]]:
+    """Return the functions of both operands, each of which uses its own, and the operands."""
+    first = named_after(true_fun)(lambda x, y: true_fun(x))
+    second = named_after(false_fun)(lambda x, y: false_fun(y))
+    return first, second, (x, y)
 
 
 def _one_spelling(verb: str, operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:

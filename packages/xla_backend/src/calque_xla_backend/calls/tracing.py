@@ -31,7 +31,7 @@ from calque_core.extend import (
     where,
     with_static,
 )
-from calque_pytree import tree_flatten
+from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.calls.cache import cache_of
 from calque_xla_backend.calls.call import Arguments, Call, TracedCall, by_position, positional_names
 from calque_xla_backend.calls.differences import differences
@@ -69,9 +69,14 @@ class TracedFunction:
         return statics, static_keys("jit", self.fun, statics), dynamic
 
     def call(self, statics: Statics, keys: StaticKeys, dynamic: Arguments) -> Call:
-        """Return the call, with its dynamic arguments flattened."""
+        """Return the call, with its dynamic arguments flattened.
+
+        Raises: TypeError for static data in them that may change while the program is kept.
+        """
         leaves, in_tree = tree_flatten(dynamic)
-        return Call(statics, keys, dynamic, leaves, in_tree)
+        if in_tree.data_without_hash is not None:
+            raise TypeError(data_message(f"jit of {describe_function(self.fun)}{where()}", in_tree))
+        return Call(statics, keys, dynamic, leaves, in_tree.snapshot())
 
     def avals(self, call: Call) -> tuple[Any, ...]:
         """Return the types of the leaves.  Raises: TypeError that names an argument that is not an array."""
@@ -115,9 +120,8 @@ class TracedFunction:
         log_trace(describe_function(self.fun), arg_names(self.fun, *call.dynamic), avals, seconds, reason)
 
     def _trace_uncached(self, call: Call, avals: Sequence[Any]) -> TracedCall:
-        if call.in_tree.data_without_hash is not None:
-            raise TypeError(data_message(f"jit of {describe_function(self.fun)}{where()}", call))
-        flat = FlatFunction(with_static(self.fun, "jit", call.statics), call.in_tree, "jit")
+        in_tree = call.in_tree.snapshot()  # the function may write to its data
+        flat = FlatFunction(with_static(self.fun, "jit", call.statics), in_tree, "jit")
         names = partial(arg_names, self.fun, *call.dynamic)
         try:
             # The method, and not `flat`: in Python 3.12, a call through its type takes a third of C's recursion limit.
@@ -147,10 +151,11 @@ class TracedFunction:
         return fun
 
 
-def data_message(caller: str, call: Call) -> str:
+def data_message(caller: str, in_tree: PyTreeDef) -> str:
     """Return the message for static data in the arguments that may change while their program is kept."""
-    kind, data = call.in_tree.data_without_hash  # type: ignore[misc]
+    kind, data = in_tree.data_without_hash  # type: ignore[misc]
     return (
         f"{caller}: the static data {short_repr(data)} of {kind.__name__} in the arguments has no hash, so a change of "
-        "it would not be seen. Use a tuple in place of a list, and a field that is not static for an array."
+        "it would not be seen. Use tuples, lists or dicts of values with a hash, and a field that is not static for an "
+        "array."
     )

@@ -276,7 +276,7 @@ class Compiled(Stage):
         outs = program(leaves, lambda: origin.signature.names)
         if is_debugging() and not program.donated:  # the check may evaluate the program again
             check_program(program.name, self.jaxpr, leaves, outs)
-        call = Call((), (), (args, kwargs), leaves, in_tree)
+        call = Call((), (), (args, kwargs), leaves, in_tree.snapshot())
         self._last = CompiledCall(program, call, origin.call, origin.signature.parameters)
         return self.out_tree.unflatten(outs)
 
