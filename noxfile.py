@@ -22,8 +22,8 @@ NO_CACHE = {"CALQUE_CACHE": "off"}  # what is measured and tested is compiled, b
 WHOLE = next((v for v in PYTHONS if shutil.which(f"python{v}")), None)  # tests every case, the others a sample
 COMPILED = ("xla_backend",)  # each case compiles a program, 4 minutes in all: a sample on every Python
 DIVIDING_PYTHONS = ["3.12", "3.13"]  # divide the modules of each package's tests between them
-# The releases of jaxlib that we take differ in what their C++ asks for.  The newest for 3.11 is 0.10, for 3.13 any.
-JAXLIBS = {"3.12": "jaxlib>=0.11,<0.12"}
+# 3.12 takes the oldest NumPy, and the jaxlib between that of 3.11 and of 3.13; these take the newest that there are.
+RELEASES = {"3.12": {"numpy": "numpy>=2.0,<2.1", "jaxlib": "jaxlib>=0.11,<0.12"}}
 PACKAGES = ["pytree", "core", "autodiff", "jet", "batching", "xla_backend", "numpy", "calque"]
 TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
 SITE_TOOLS = ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "selenium>=4.20", "pyspellchecker", "scipy"]
@@ -87,8 +87,9 @@ def tests(session: nox.Session, package: str) -> None:
     `nox -s "tests-3.13(xla_backend)" -- --full` tests every case there.
     """
     packages = with_siblings(package)
-    jaxlib = [JAXLIBS[session.python]] if "xla_backend" in packages and session.python in JAXLIBS else []
-    session.install(*wheel_paths(packages), *TEST_TOOLS, *jaxlib)
+    declared = " ".join(third_party(packages))
+    releases = [release for name, release in RELEASES.get(session.python, {}).items() if name in declared]
+    session.install(*wheel_paths(packages), *TEST_TOOLS, *releases)
     session.chdir(session.create_tmp())
     session.run("python", "-c", CHECK_CELL, import_name(package), *ABSENT[package], env={"PYTHONPATH": None}, log=False)
     if session.python == WHOLE:

@@ -231,6 +231,7 @@ def test_a_wrong_call_is_refused_with_words(run, error, start, end):
     [
         ("text", 0, TypeError, "passed 'text' of type str to cont. Pass arrays"),
         (np.ones(3), "i", TypeError, "passed the axis 'i' to cont. Pass an int or None."),
+        (np.ones(3), np.True_, TypeError, "passed the axis np.True_ to cont. Pass an int or None."),
         (np.ones(3), 1, ValueError, "an array of type float64[3] in a container has no axis 1 to map. Pass None"),
     ],
 )

@@ -317,7 +317,9 @@ def test_an_export_to_numpy_copies_as_asked():
     x = device_put(X)
     out = np.from_dlpack(x, copy=False)
     assert np.shares_memory(out, np.asarray(x))
-    assert np.from_dlpack(x, copy=True).flags.writeable
+    copy = np.from_dlpack(x, copy=True)
+    assert not np.shares_memory(copy, np.asarray(x))
+    assert copy.flags.writeable or np.lib.NumpyVersion(np.__version__) < "2.2.0"  # older releases mark every result
 
 
 def test_to_device_moves_between_the_host_and_a_device():

@@ -157,8 +157,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> V
             f"from_dlpack{where()}: the array is in the memory of a device of DLPack's type {kind}, which NumPy cannot "
             "read. Use calque.dlpack.from_dlpack, which gives a device array, or move it to the host first."
         )
-    options: Any = {} if copy is None else {"copy": copy}
-    return on_device("from_dlpack", np.from_dlpack(x, **options), device)
+    array = np.from_dlpack(x, copy=False) if copy is False else np.from_dlpack(x)  # NumPy 2.0 takes no options
+    return on_device("from_dlpack", array.copy() if copy else array, device)
 
 
 # Arrays of one value

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import canonicalize_dtype, iinfo, implements, lax, result_type, typeof
+from calque_core import ConcretizationTypeError, canonicalize_dtype, iinfo, implements, lax, result_type, typeof
 from calque_core.extend import integer, kind_of, scalar_dtype, where
 from calque_core.extend.numpy_functions import (
     KINDS,
     SCALARS,
+    as_dtype,
     astype,
     broadcast_to,
     canonical_axis,
@@ -35,6 +36,7 @@ DType = Any
 def arange(start: Value, stop: Value = None, step: Value = 1, dtype: DType = None, *, device: Any = None) -> Value:
     """Return the numbers from `start` to before `stop` in steps of `step`; `arange(stop)` starts at 0.
 
+    A step of None is 1.
     Dtype: `dtype`, or the dtype of the arguments; the default of their kind for Python numbers.
     Raises: TracerIntegerConversionError or ConcretizationTypeError for a traced argument: the length must be known;
     ValueError for an unknown device, or if `step` is 0.
@@ -43,6 +45,7 @@ def arange(start: Value, stop: Value = None, step: Value = 1, dtype: DType = Non
     >>> arange(3), arange(1.0, 2.0, 0.25)
     (array([0, 1, 2]), array([1.  , 1.25, 1.5 , 1.75]))
     """
+    step = 1 if step is None else step
     bounds = (0, start, step) if stop is None else (start, stop, step)
     first, end, stride = (_number(x) for x in bounds)
     if stride == 0:
@@ -60,8 +63,8 @@ def _range(first: Any, end: Any, stride: Any, dtype: np.dtype[Any]) -> Value:
     if not (kind_of(dtype) in "iu" and isinstance(end, int) and _fits(first, dtype) and _fits(stride, dtype)):
         return np.arange(first, end, stride, dtype=dtype)
     positions = lax.iota(dtype, len(range(first, end, stride)))  # an operation of a program, not a constant
-    scaled = positions if stride == 1 else lax.mul(positions, stride)
-    return scaled if first == 0 else lax.add(scaled, first)
+    scaled = positions if stride == 1 else lax.mul(positions, dtype.type(stride))
+    return scaled if first == 0 else lax.add(scaled, dtype.type(first))
 
 
 def _fits(x: Any, dtype: np.dtype[Any]) -> bool:
@@ -133,10 +136,10 @@ def _in_dtype(x: Value, dtype: np.dtype[Any]) -> Value:
 # Matrices of ones and zeros
 
 
-def eye(N: int, M: int | None = None, k: int = 0, dtype: DType = float, *, device: Any = None) -> Value:
+def eye(N: int, M: int | None = None, k: Value = 0, dtype: DType = float, *, device: Any = None) -> Value:
     """Return a matrix with ones on one diagonal and zeros elsewhere; k > 0 is above the main diagonal.
 
-    Shapes: -> [N, M], or [N, N].
+    Shapes: -> [N, M], or [N, N].  The integer k may be traced.
     Raises: TypeError if a size is no integer; ValueError if it is negative, or for an unknown device.
 
     >>> from calque_numpy import eye
@@ -160,10 +163,10 @@ def identity(n: int, dtype: DType = float) -> Value:
     return eye(n, dtype=dtype)
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype: DType = float) -> Value:
+def tri(N: int, M: int | None = None, k: Value = 0, dtype: DType = float) -> Value:
     """Return a matrix with ones on and below one diagonal and zeros above.
 
-    Shapes: -> [N, M], or [N, N].
+    Shapes: -> [N, M], or [N, N].  The integer k may be traced.
     Raises: TypeError if a size is no integer; ValueError if it is negative.
 
     >>> from calque_numpy import tri
@@ -175,13 +178,23 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DType = float) -> Value
     return lax.convert_element_type(lax.ge(rows, columns), dtype_argument(float if dtype is None else dtype))
 
 
-def _positions(name: str, N: int, M: int | None, k: int) -> tuple[Value, Value]:
+def _positions(name: str, N: int, M: int | None, k: Value) -> tuple[Value, Value]:
     """Return for each element of a matrix its row plus k, and its column: they are equal on the k-th diagonal."""
     n_rows = integer(name, "N", N)
     shape = (n_rows, n_rows if M is None else integer(name, "M", M))
     rows, columns = (lax.broadcasted_iota(np.int32, shape, axis) for axis in (0, 1))
-    k = integer(name, "k", k)
+    try:
+        k = integer(name, "k", k)
+    except ConcretizationTypeError:  # not known: the program computes the diagonal
+        return lax.add(rows, _traced_diagonal(name, k, shape)), columns
     return lax.add(rows, np.int32(k)) if k else rows, columns
+
+
+def _traced_diagonal(name: str, k: Value, shape: tuple[int, int]) -> Value:
+    """Return a traced k as int32; beyond the matrix, the nearest number without an element."""
+    if typeof(k).shape or typeof(k).kind not in "iu":
+        raise TypeError(f"{name}{where()}: k has type {typeof(k)}. Give an integer.")
+    return as_dtype(lax.clamp(-shape[0], as_dtype(k, canonicalize_dtype(np.intp)), shape[1]), np.dtype(np.int32))
 
 
 @implements(np.meshgrid)

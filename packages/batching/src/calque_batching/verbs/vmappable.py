@@ -13,6 +13,8 @@ from functools import partial
 from operator import index
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from calque_batching.axes import matchaxis
 from calque_batching.batch_trace import BatchTrace
 from calque_batching.batch_tracer import BatchTracer
@@ -158,7 +160,7 @@ class Containers:
                 f"{self.caller}: a function of register_vmappable passed {x!r} of type {type(x).__name__} to cont. "
                 "Pass arrays, and containers of registered classes."
             )
-        if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+        if isinstance(axis, (bool, np.bool_)) or not hasattr(axis, "__index__"):
             raise TypeError(
                 f"{self.caller}: a function of register_vmappable passed the axis {axis!r} to cont. Pass an int or "
                 "None."
@@ -211,7 +213,8 @@ class Containers:
                 )
             return self._separate(array)
         ndim = typeof(array).ndim + (dim is None)
-        if isinstance(axis, bool) or not hasattr(axis, "__index__") or not -ndim <= index(axis) < ndim:
+        is_bool = isinstance(axis, (bool, np.bool_))
+        if is_bool or not hasattr(axis, "__index__") or not -ndim <= index(axis) < ndim:
             raise ValueError(
                 f"{self.caller}: a function of register_vmappable passed the axis {axis!r} to cont for an array in "
                 f"the output{path}, which has {ndim} axes with the mapped axis. Pass an int from {-ndim} to "

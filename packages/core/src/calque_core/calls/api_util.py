@@ -243,7 +243,7 @@ def plain_index(x: Any) -> int:
     >>> plain_index(np.int64(2))
     2
     """
-    if isinstance(x, bool):
+    if isinstance(x, (bool, np.bool_)):
         raise TypeError(f"{x} is a bool, not an integer.")
     return index(x)
 

@@ -26,7 +26,8 @@ def logistic_impl(x: Value) -> Value:
     """Return 1 / (1 + exp(-x)); the exponential is taken where it cannot overflow."""
     is_positive = np.real(x) >= 0
     z = np.exp(np.where(is_positive, np.negative(x), x))
-    return np.where(is_positive, np.ones_like(z), z) / (1 + z)
+    one = np.ones_like(z)  # NumPy 2.0 computes bfloat16 beside a Python int in float32
+    return np.where(is_positive, one, z) / (one + z)
 
 
 logistic_p = declare("logistic", REAL_OR_COMPLEX, logistic_impl)

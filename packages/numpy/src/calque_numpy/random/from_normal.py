@@ -122,7 +122,8 @@ def wald(key: Value, mean: Value, shape: Sequence[int] | None = None, dtype: DTy
     sizes, (mean,) = parameters("wald", shape, dtype, mean=mean)
     keys = split_words(words, (2,))
     y = lax.square(real_normal(keys[0], sizes, dtype))
-    root = lax.sqrt(4 * mean * y + lax.square(mean) * lax.square(y))
-    smaller = mean + lax.square(mean) * y / 2 - mean / 2 * root
+    two, four = dtype.type(2), dtype.type(4)  # NumPy 2.0 computes bfloat16 beside a Python int in float32
+    root = lax.sqrt(four * mean * y + lax.square(mean) * lax.square(y))
+    smaller = mean + lax.square(mean) * y / two - mean / two * root
     is_smaller = unit_uniform(keys[1], sizes, dtype) <= mean / (mean + smaller)
     return lax.select(is_smaller, smaller, lax.square(mean) / smaller)

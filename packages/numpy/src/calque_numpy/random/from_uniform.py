@@ -228,5 +228,5 @@ def triangular(
     sizes, (left, mode, right) = parameters("triangular", shape, dtype, left=left, mode=mode, right=right)
     u = unit_uniform(words, sizes, dtype)
     rising = left + lax.sqrt(u * (right - left) * (mode - left))
-    falling = right - lax.sqrt((1 - u) * (right - left) * (right - mode))
+    falling = right - lax.sqrt((dtype.type(1) - u) * (right - left) * (right - mode))
     return lax.select(lax.lt(u, (mode - left) / (right - left)), rising, falling)

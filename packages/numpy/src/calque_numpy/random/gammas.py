@@ -46,23 +46,24 @@ def random_gamma_decomposition(high: Value, low: Value, a: Value, *, log_space: 
     shape = typeof(a).shape
     lanes = (prod(shape),)
     keys, boost_keys = split_lanes(lax.stack([lax.reshape(x, lanes) for x in (high, low)], 0), 2)
-    a = lax.reshape(a, lanes)
+    a, dtype = lax.reshape(a, lanes), typeof(a).dtype
+    one = dtype.type(1)  # NumPy 2.0 computes bfloat16 beside a Python int in float32
     is_large = a >= 1
-    d = lax.select(is_large, a, a + 1) - typeof(a).dtype.type(1 / 3)
+    d = lax.select(is_large, a, a + one) - dtype.type(1 / 3)
     volume = _accepted_volumes(keys, d)
-    u = uniform_lanes(boost_keys, typeof(a).dtype)
+    u = uniform_lanes(boost_keys, dtype)
     if log_space:
         log_u = lax.log1p(-u)
-        boost = lax.select(lax.bitwise_or(is_large, lax.eq(log_u, 0)), lax.zeros_like(a), log_u * (1 / a))
+        boost = lax.select(lax.bitwise_or(is_large, lax.eq(log_u, 0)), lax.zeros_like(a), log_u * (one / a))
         return lax.reshape(lax.log(d) + lax.log(volume) + boost, shape)
-    boost = lax.select(is_large, lax.ones_like(a), lax.pow(1 - u, 1 / a))
+    boost = lax.select(is_large, lax.ones_like(a), lax.pow(one - u, one / a))
     return lax.reshape(d * volume * boost, shape)
 
 
 def _accepted_volumes(keys: Value, d: Value) -> Value:
     """Return v = (1 + c x)**3 for accepted normal x, where d v is gamma-distributed; c is 1 / sqrt(9 d)."""
     dtype = typeof(d).dtype
-    c = dtype.type(1 / 3) / lax.sqrt(d)
+    one, c = dtype.type(1), dtype.type(1 / 3) / lax.sqrt(d)
 
     def draw(carry: tuple[Value, Value, Value]) -> tuple[Value, Value, Value]:
         keys, volume, is_open = carry
@@ -71,8 +72,8 @@ def _accepted_volumes(keys: Value, d: Value) -> Value:
         u = uniform_lanes(u_keys, dtype)
         square, v = x * x, v * v * v
         volume = lax.select(is_open, v, volume)
-        is_outside = u >= 1 - dtype.type(_SQUEEZE) * (square * square)
-        is_rejected = lax.log(u) >= square * dtype.type(0.5) + d * (1 - v + lax.log(v))
+        is_outside = u >= one - dtype.type(_SQUEEZE) * (square * square)
+        is_rejected = lax.log(u) >= square * dtype.type(0.5) + d * (one - v + lax.log(v))
         return keys, volume, lax.bitwise_and(is_open, lax.bitwise_and(is_outside, is_rejected))
 
     start = (keys, lax.ones_like(d), lax.full_like(d, True, bool))
@@ -87,7 +88,7 @@ def _positive(keys: Value, c: Value, is_open: Value) -> Pair:
         keys, x_keys = split_lanes(keys, 2)
         is_new = v <= 0
         x = lax.select(is_new, normal_lanes(x_keys, typeof(c).dtype), x)
-        return keys, x, lax.select(is_new, 1 + x * c, v)
+        return keys, x, lax.select(is_new, typeof(c).dtype.type(1) + x * c, v)
 
     start = (keys, lax.zeros_like(c), lax.select(is_open, lax.full_like(c, -1), lax.ones_like(c)))
     _, x, v = lax.while_loop(lambda carry: lax.reduce_or(carry[2] <= 0), draw, start)
@@ -217,7 +218,8 @@ def chisquare(key: Value, df: Value, shape: Sequence[int] | None = None, dtype: 
 
 
 def _chi_squares(key: Value, df: Value, shape: Shape) -> Value:
-    return lax.exp(_gammas(key, df / 2, shape, log_space=True)) * 2
+    two = typeof(df).dtype.type(2)
+    return lax.exp(_gammas(key, df / two, shape, log_space=True)) * two
 
 
 def f(key: Value, dfnum: Value, dfden: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
@@ -252,7 +254,7 @@ def t(key: Value, df: Value, shape: Sequence[int] | None = None, dtype: DType = 
     words, dtype = check_key("t", key), float_argument("t", dtype)
     sizes, (df,) = parameters("t", shape, dtype, df=df)
     keys = split_words(words, (2,))
-    half = df / 2
+    half = df / dtype.type(2)
     return real_normal(keys[0], sizes, dtype) * lax.sqrt(half / _gammas(keys[1], half, sizes, log_space=False))
 
 
@@ -274,7 +276,8 @@ def generalized_normal(key: Value, p: Value, shape: Sequence[int] = (), dtype: D
 
 def _generalized_normals(key: Value, p: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
     keys = split_words(key, (2,))
-    size = lax.pow(_gammas(keys[0], 1 / p, shape, log_space=False), 1 / p)
+    inverse = dtype.type(1) / p
+    size = lax.pow(_gammas(keys[0], inverse, shape, log_space=False), inverse)
     return rademacher(keys[1], shape, dtype) * size
 
 
@@ -297,4 +300,4 @@ def ball(key: Value, d: int, p: Value = 2, shape: Sequence[int] = (), dtype: DTy
     e = exponential_of(keys[1], points[:-1], dtype)
     axis = len(points) - 1
     total = lax.reduce_sum(lax.pow(lax.abs(g), p), axis, keepdims=True) + lax.expand_dims(e, (axis,))
-    return g / lax.pow(total, 1 / p)
+    return g / lax.pow(total, dtype.type(1) / p)

@@ -185,6 +185,7 @@ def copied(buffer: Buffer, target: DeviceType) -> Buffer:
 
 
 MARKS_READ_ONLY = RELEASE >= (0, 12)  # whether capsules of jaxlib's can say that memory is read-only
+NUMPY_MARKS_READ_ONLY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # whether capsules of NumPy's can
 
 _device_put = xc.batched_device_put
 _COPY = xc.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
