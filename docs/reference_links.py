@@ -128,6 +128,7 @@ def own_words(entry: Entry) -> frozenset[str]:
     """Return the parameters of a function; the attributes of a class and the parameters of its methods."""
     if not inspect.isclass(entry.value):
         return frozenset({entry.name, *parameters(entry.value)})
+    inspect.getmembers(entry.value)  # the methods of arrays are loaded at their first use
     members = [name for name in dir(entry.value) if not name.startswith("__") or name == "__init__"]
     words = {word for name in members for word in parameters(inspect.getattr_static(entry.value, name))}
     return frozenset({entry.name, *members, *words})

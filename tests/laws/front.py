@@ -76,6 +76,15 @@ FRONT: list[Program] = [
     # linear algebra
     row("eigh", lambda x: spectral_function(*np.linalg.eigh(x)), SQUARE, ulps=256.0),
     row("eigvalsh of the upper triangle", lambda x: np.linalg.eigvalsh(x, "U"), SQUARE, ulps=256.0),
+    row(
+        "cholesky and eigvalsh of the symmetric part",
+        lambda x: (
+            numpy.linalg.cholesky(x + 5.0 * np.eye(3), symmetrize_input=True),
+            numpy.linalg.eigvalsh(x, symmetrize_input=True),
+        ),
+        SQUARE,
+        ulps=256.0,
+    ),
     row("svd", lambda x: spectral_function(*np.linalg.svd(x, False)[1::-1]), MATRIX, ulps=256.0),
     row("svd of a symmetric matrix", lambda x: np.linalg.svd(x, False, False, True), SQUARE, ulps=256.0),
     row("pinv lstsq", lambda x, y: (np.linalg.pinv(x), *np.linalg.lstsq(x.T, y)), MATRIX, numbers((4,)), ulps=1024.0),
@@ -125,6 +134,12 @@ FRONT: list[Program] = [
         lambda x: (np.pad(x, (1, 2), "linear_ramp", end_values=x[0, 0]), np.pad(x, 1, "mean", stat_length=2)),
         MATRIX,
     ),
+    row(
+        "repeat and roll by traced numbers",
+        lambda x, n: (numpy.repeat(x, n, 0, total_repeat_length=5), numpy.roll(x, n[:2], (0, 1))),
+        MATRIX,
+        lambda rng, dtype: np.array([1, 0, 3]),
+    ),
     row("windows", lambda x: sliding_window_view(x, (2, 3)), MATRIX),
     # places, counts, elements at positions
     row("searchsorted", lambda a, v: (np.searchsorted(np.sort(a), v), np.digitize(v, np.sort(a))), VECTOR, MATRIX),
@@ -137,6 +152,38 @@ FRONT: list[Program] = [
     row("histogram", lambda x, w: np.histogram(x, np.array([-1, 0.1, 1]), weights=w), VECTOR, VECTOR),
     row("histogramdd", lambda x, w: np.histogramdd(x, 2, weights=w), numbers((5, 2)), VECTOR),
     row("take", lambda x: (np.take(x, [2, 0, 2], 1), np.take_along_axis(x, np.argsort(x, 1), 1)), MATRIX),
+    row(
+        "take_along_axis and put_along_axis under a mode",
+        lambda x, i: (
+            numpy.take_along_axis(x, i, 1, "fill", 1.5),
+            numpy.take_along_axis(x, i, 1, "clip"),
+            numpy.put_along_axis(x, i, x[:, :1], 1, mode="drop"),
+        ),
+        MATRIX,
+        lambda rng, dtype: np.array([[3, 9], [-1, 0], [2, -9]]),
+    ),
+    row(
+        "where compress extract of a size",
+        lambda x: (
+            *numpy.where(x > 0.5, size=4, fill_value=-1),
+            numpy.compress(x[0] > 0.5, x, 1, size=3, fill_value=2),
+            numpy.extract(x > 0.5, x, size=5),
+        ),
+        MATRIX,
+    ),
+    row(
+        "sets of a size",
+        lambda x, n, m: [x[0] * f(n, m, size=4) for f in (numpy.intersect1d, numpy.setdiff1d, numpy.setxor1d)],
+        MATRIX,
+        lambda rng, dtype: np.array([5, 3, 3, 1]),
+        lambda rng, dtype: np.array([3, 7, 5]),
+    ),
+    row(
+        "eye tri by a traced diagonal",
+        lambda x, k: (numpy.eye(3, 4, k) * x, numpy.tri(3, 4, k) * x),
+        MATRIX,
+        lambda rng, dtype: np.array(1),
+    ),
     row("insert block", lambda x, y: (np.insert(x, [1, 3], y[:, :2], 1), np.block([[x, y], [y, x]])), MATRIX, MATRIX),
     row(
         "put place put_along_axis",

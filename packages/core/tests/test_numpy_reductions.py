@@ -269,3 +269,17 @@ def test_a_mask_of_none_is_refused(name):
     words = r"where=None at test_numpy_reductions.py:\d+ .*: NumPy takes None for False, so that no element counts"
     with pytest.raises(TypeError, match=words):
         make_jaxpr(lambda x: getattr(np, name)(x, where=None))(np.ones(2))
+
+
+@pytest.mark.parametrize("name", ["sum", "prod"])
+@pytest.mark.parametrize("char", DTYPES)
+def test_integers_keep_their_dtype_unless_they_are_promoted(name, char):
+    x = np.array([1, 1, 1]).astype(char)
+    total = getattr(numpy_functions, name)
+    kept = np.dtype(int if char == "?" else char)
+    for fun in (lambda x: total(x, promote_integers=False), lambda x: getattr(x, name)(promote_integers=False)):
+        got = traced(fun, x)
+        assert got.dtype == kept
+        assert got == (3 if name == "sum" else 1)
+    assert traced(lambda x: total(x, dtype="float32", promote_integers=False), x).dtype == np.float32
+    assert traced(lambda x: total(x, promote_integers=True), x).dtype == getattr(np, name)(x).dtype

@@ -58,7 +58,10 @@ def check(ufunc, *args, fun=None, ulps=8):
 
 @pytest.mark.parametrize("ufunc", UNARY, ids=lambda u: u.__name__)
 def test_a_unary_ufunc_is_numpys_for_every_dtype(ufunc):
+    is_older = np.lib.NumpyVersion(np.__version__) < "2.1.0" and ufunc in (np.ceil, np.floor, np.trunc)
     for char in DTYPES:
+        if is_older and np.dtype(char).kind in "biu":
+            continue  # NumPy 2.0 makes floats of them, we keep the dtype as later releases do
         x = array(RIGHT if ufunc is np.reciprocal else LEFT, char)  # an integer zero has no reciprocal
         check(ufunc, x)
         check(ufunc, x[:0])

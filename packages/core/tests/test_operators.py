@@ -141,7 +141,10 @@ def test_divmod_gives_both():
 def test_a_power_has_the_value_and_the_dtype_of_numpys(exponent):
     for char in "bilBfdD":  # not bool: NumPy gives int8 for the exponent 2 alone
         x = np.abs(array(RIGHT, char)) if char != "D" else array(LEFT, char)
-        assert_same(traced(lambda a: a**exponent, x), x**exponent, ulps=8)
+        # NumPy before 2.3 ignores the dtype of a scalar in the operator, and not in the function.
+        has_dtype = isinstance(exponent, np.generic) and np.lib.NumpyVersion(np.__version__) < "2.3.0"
+        want = np.power(x, exponent) if has_dtype else x**exponent
+        assert_same(traced(lambda a: a**exponent, x), want, ulps=8)
 
 
 def test_a_static_integer_power_is_integer_pow_and_a_half_is_the_square_root():

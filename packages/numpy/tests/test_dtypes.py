@@ -23,6 +23,16 @@ def test_the_dtype_functions_of_a_traced_array_are_numpys(dtype):
         make_jaxpr(lambda a, m=module: told(m, a))(x)
 
 
+def test_dtypes_and_scalar_types_are_complex_or_real():
+    for x in (np.complex64, complex, np.dtype("complex128"), [1.0, 1j], 2j):
+        assert cnp.iscomplexobj(x)
+        assert not cnp.isrealobj(x)
+    for x in (np.float32, int, np.dtype("bool"), [1.0, 2.0], 2, None, "complex64"):
+        assert cnp.isrealobj(x)
+        assert not cnp.iscomplexobj(x)
+    make_jaxpr(lambda x: [x] if cnp.iscomplexobj([x, 1j]) else None)(1.0)
+
+
 def test_the_dtype_of_scalars_follows_the_settings():
     assert cnp.result_type(1.0) == np.float64
     with config.default_dtype_bits(32):

@@ -42,7 +42,7 @@ REFUSALS = {
         ConcretizationTypeError,
         (
             "arange argpartition array_split bartlett blackman broadcast_to delete diag_indices empty expand_dims eye "
-            "full hamming hanning hsplit identity indices kaiser ones pad partition repeat resize roll split tile tri "
+            "full hamming hanning hsplit identity indices kaiser ones pad partition repeat resize split tile tri "
             "tril_indices triu_indices zeros"
         ),
     ),
@@ -50,7 +50,7 @@ REFUSALS = {
         (TypeError, ValueError),
         (
             "arange from_dlpack geomspace gradient histogram histogram_bin_edges histogramdd median nanmedian polyadd "
-            "polysub polyval"
+            "polysub polyval roll"
         ),
     ),
 }
@@ -64,6 +64,10 @@ DIFFERENT = {
     "cov": "NumPy returns real numbers for no observations of complex numbers",
     "corrcoef": "as cov",
     "histogramdd": "NumPy's edges for no points are in double precision",
+}
+NEWER = {  # results of NumPy that are different in older releases; a traced call follows the newest release
+    ("ceil", "floor", "trunc"): ("2.1.0", ("bool", "uint8", "int64"), "NumPy 2.0 rounds integers to floats"),
+    ("sinc",): ("2.3.0", ("float16",), "sinc(0) in float16 is NaN in NumPy before 2.3"),
 }
 NO_ARRAYS = ("iscomplexobj", "isrealobj", "isscalar", "iterable", "ndim", "shape", "size")  # Python's own values
 
@@ -122,6 +126,9 @@ def refusals(name):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in DIFFERENT and name not in NO_ARRAYS])
 def test_a_traced_call_answers_as_an_eager_one(name, dtype):
+    for names, (version, dtypes, reason) in NEWER.items():
+        if name in names and dtype in dtypes and np.lib.NumpyVersion(np.__version__) < version:
+            pytest.skip(reason)
     function, allowed = getattr(cnp, name), refusals(name)
     for shape in SHAPES:
         args = [example(shape, dtype, seed) for seed in range(required(name))]

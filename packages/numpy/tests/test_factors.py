@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from calque_core import NumpyRuleError, ShapeError, make_jaxpr
+import calque_numpy as cnp
+from calque_core import NumpyRuleError, ShapeError, jaxpr_as_fun, make_jaxpr
 
 pytestmark = pytest.mark.sampled(keep=0.3)
 
@@ -88,3 +89,32 @@ def test_a_chain_is_multiplied_in_the_order_with_the_fewest_multiplications():
 def test_operands_that_do_not_fit_are_refused(call, kind, words):
     with pytest.raises(kind, match=words):
         make_jaxpr(call)(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_the_factor_of_the_hermitian_part_of_a_matrix(dtype, upper):
+    a = random((2, 3, 3), dtype) + 9 * np.eye(3)
+    want = np.linalg.cholesky((a + np.conj(np.swapaxes(a, 1, 2))) / 2)
+    want = np.conj(np.swapaxes(want, 1, 2)) if upper else want
+    factor = lambda a: cnp.linalg.cholesky(a, upper=upper, symmetrize_input=True)
+    for got in (factor(a), *jaxpr_as_fun(make_jaxpr(factor)(a))(a)):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+    np.testing.assert_array_equal(cnp.linalg.cholesky(a, symmetrize_input=False), np.linalg.cholesky(a))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_the_eigenvalues_of_the_hermitian_part_of_a_matrix(dtype):
+    a = random((3, 3), dtype)
+    part = (a + np.conj(a.T)) / 2
+    want = np.linalg.eigvalsh(part)
+    for solve in (
+        lambda a: cnp.linalg.eigvalsh(a, symmetrize_input=True),
+        lambda a: cnp.linalg.eigvalsh(a, "U", symmetrize_input=True),
+        lambda a: cnp.linalg.eigh(a, None, True).eigenvalues,
+    ):
+        for got in (solve(a), *jaxpr_as_fun(make_jaxpr(solve)(a))(a)):
+            np.testing.assert_allclose(got, want, rtol=1e-12)
+    values, vectors = cnp.linalg.eigh(a, symmetrize_input=True)
+    np.testing.assert_allclose(part @ vectors, vectors * values, atol=1e-12)
+    np.testing.assert_allclose(cnp.linalg.eigvalsh(a, None, symmetrize_input=False), np.linalg.eigvalsh(a), rtol=1e-12)

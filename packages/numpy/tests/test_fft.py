@@ -70,6 +70,9 @@ def test_transforms_along_one_axis(name, size, n, norm):
 )
 @pytest.mark.parametrize("name", OVER)
 def test_transforms_over_several_axes(name, options, norm):
+    is_repeated = options.get("axes") == (0, 0, 1, 2) and name in ("rfft2", "rfftn")
+    if is_repeated and np.lib.NumpyVersion(np.__version__) < "2.1.0":
+        pytest.skip("NumPy 2.0 gives another size to an axis that is named twice")
     check(name, operand(name, (4, 3, 2)), norm=norm, **options)
 
 

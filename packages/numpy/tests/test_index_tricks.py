@@ -7,7 +7,7 @@ import pytest
 
 import calque_numpy as cnp
 from calque_core import NumpyRuleError, ShapeError, make_jaxpr
-from calque_core.config import disable_jit
+from calque_core.config import default_dtype_bits, disable_jit
 
 X = np.arange(12.0).reshape(3, 4)
 
@@ -83,3 +83,29 @@ def test_indices_of_a_part_may_be_any_sequence():
     assert [aval.shape for aval in jaxpr.out_avals] == [(2, 1), (1, 3)]
     with pytest.raises(TypeError, match=r"^ix_ at test_index_tricks\.py:.* is not an array or a scalar"):
         cnp.ix_({1, 2})
+
+
+def test_grids_of_positions_are_numpys_in_the_default_integer():
+    np.testing.assert_array_equal(cnp.indices((2, 3)), np.indices((2, 3)))
+    np.testing.assert_array_equal(cnp.indices((2, 3), sparse=True)[1], [[0, 1, 2]])
+    assert cnp.indices((2,), None).dtype == np.int64
+    assert cnp.indices((2,), np.float32).dtype == np.float32
+    with default_dtype_bits(32):
+        assert cnp.indices((2,)).dtype == cnp.indices((2,), dtype=None).dtype == np.int32
+    with pytest.raises(
+        ValueError, match=r"indices at test_index_tricks.*dimensions is \(2, -1\). Give sizes of zero or"
+    ):
+        cnp.indices((2, -1))
+
+
+def test_indices_of_a_mask_have_the_size_that_is_said():
+    np.testing.assert_array_equal(cnp.mask_indices(3, np.triu, 1), np.mask_indices(3, np.triu, 1))
+    np.testing.assert_array_equal(cnp.mask_indices(2, cnp.triu, size=5), [[0, 0, 1, 0, 0], [0, 1, 1, 0, 0]])
+    scaled = lambda x, **options: cnp.mask_indices(2, lambda m, k: m * x, **options)
+    assert [str(aval) for aval in make_jaxpr(lambda x: scaled(x, size=3))(1).out_avals] == ["int64[3]"] * 2
+    with pytest.raises(
+        NumpyRuleError, match=r"mask_indices of int64\[2,2\] at .*Use calque_numpy.mask_indices\(.., size"
+    ):
+        make_jaxpr(scaled)(1)
+    with pytest.raises(TypeError, match=r"mask_indices got 4 of type int at test_index_tricks.*Give a function"):
+        cnp.mask_indices(3, 4)

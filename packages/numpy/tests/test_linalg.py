@@ -46,6 +46,9 @@ def traced(fun, x):
 @pytest.mark.parametrize("kind", MATRICES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_traced_functions_give_the_types_and_values_of_numpy(name, kind):
+    version = {"norm": "2.3.0", "matrix_rank": "2.4.0"}.get(name)
+    if kind == "no elements" and version and np.lib.NumpyVersion(np.__version__) < version:
+        pytest.skip(f"NumPy before {version} refuses {name} of no elements")
     program, x = FUNCTIONS[name], MATRICES[kind]
     wanted = tree_leaves(program(np, x))
     for got, want in zip(traced(lambda a: program(cnp, a), x), wanted, strict=True):

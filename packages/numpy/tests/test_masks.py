@@ -67,8 +67,14 @@ def test_where_of_python_scalars_has_the_default_dtype():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda x: np.where(x > 0), TypeError, "where(condition) at test_masks.py:"),
-        (lambda x: np.where(x > 0, x), TypeError, "Give both alternatives, where(condition, x, y)."),
+        (lambda x: np.where(x > 0), TypeError, "where of bool[3] at test_masks.py:"),
+        (
+            lambda x: np.where(x > 0, x),
+            TypeError,
+            "got one alternative. Give both alternatives, where(condition, x, y), or",
+        ),
+        (lambda x: cnp.where(x > 0, None, x), TypeError, "where at test_masks.py:"),
+        (lambda x: cnp.where(x > 0, x, x, size=2), ValueError, "Remove size and fill_value"),
         (lambda x: np.where(x > 0, x, np.ones(2)), ShapeError, "the shapes do not broadcast"),
         (lambda x: cnp.select([x > 0], [x, x]), ValueError, "1 conditions and 2 choices. Give one choice for each."),
         (lambda x: cnp.select([], []), ValueError, "0 conditions and 0 choices"),
@@ -105,3 +111,17 @@ def test_the_tolerance_of_complex_numbers_may_be_complex():
     x = np.array([1.0, 2.0])
     jaxpr = make_jaxpr(lambda x: cnp.isclose(x, x + 0.5, 0.0, 0.5 + 1j))(x)
     np.testing.assert_array_equal(eval_jaxpr(jaxpr, [], x)[0], np.isclose(x, x + 0.5, 0.0, 0.5 + 1j))
+
+
+def test_where_of_a_condition_alone_is_nonzero():
+    c = np.array([[0, 1, 1], [1, 0, 0]])
+    for f in (cnp.where, lambda c: cnp.where(c, None, None)):
+        np.testing.assert_array_equal(f(c), np.nonzero(c))
+    for f in (
+        lambda c: cnp.where(c, size=5, fill_value=-1),
+        lambda c: cnp.where(c, None, None, size=5, fill_value=(-1, -1)),
+    ):
+        jaxpr = make_jaxpr(f)(c)
+        for got in (f(c), eval_jaxpr(jaxpr, jaxpr.consts, c)):
+            np.testing.assert_array_equal(got, [[0, 0, 1, -1, -1], [1, 2, 0, -1, -1]])
+    make_jaxpr(lambda x: [x, *cnp.where(c)])(1.0)  # a known condition needs no size

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calque_core import ShapeError, eval_jaxpr, make_jaxpr
+from calque_core import ShapeError, eval_jaxpr, jaxpr_as_fun, make_jaxpr
 from calque_numpy import nn, random
 
 INF = np.inf
@@ -120,6 +120,15 @@ def test_one_hot_has_its_axis_and_dtype_and_zeros_for_other_integers():
     assert nn.one_hot(np.uint8(7), 1000).sum() == 1
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_one_hot_of_floats_compares_numbers(dtype):
+    x = np.array([0.0, 2.0, 1.5, -1.0, np.nan], dtype)
+    want = [[1, 0, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0], [0, 0, 0]]
+    close(nn.one_hot(x, 3), want)
+    close(jaxpr_as_fun(make_jaxpr(lambda x: nn.one_hot(x, 3))(x))(x)[0], want)
+    assert np.flatnonzero(nn.one_hot(np.array(2048, dtype), 3000)) == [2048]
+
+
 def test_glu_gates_the_first_half():
     close(nn.glu(np.array([[1.0, 2.0], [0.0, 1000.0]]), axis=0), [[0.5, 2.0]])
 
@@ -128,7 +137,7 @@ def test_glu_gates_the_first_half():
     ("call", "error", "words"),
     [
         (lambda: nn.glu(np.zeros(3)), ShapeError, r"glu of \S+\[3\].*axis 0 has the odd size 3\. Give two halves"),
-        (lambda: nn.one_hot(np.zeros(3), 2), TypeError, r"one_hot of \S+\[3\].*no integers\. Convert them"),
+        (lambda: nn.one_hot(np.ones(3, bool), 2), TypeError, r"one_hot of \S+\[3\].*no real numbers\. Convert them"),
         (lambda: nn.one_hot(np.array([1]), -2), ValueError, "num_classes is -2. Give zero or more"),
         (lambda: nn.one_hot(np.array([1]), 2, axis=2), ValueError, "one_hot"),
         (lambda: nn.standardize(np.zeros(3), algorithm="slow"), ValueError, "algorithm is 'slow'. Use 'fast' or"),

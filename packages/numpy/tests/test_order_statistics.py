@@ -35,8 +35,15 @@ def test_medians_of_complex_numbers_with_nan_are_numpys(agree):
     agree(lambda m, x: [m.isnan(m.median(x, 1)), m.nanmedian(x[:2], 1), m.isnan(m.nanmedian(x[2]))], x)
 
 
+OF_2_1 = pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="NumPy 2.0 takes another element where two are equally close"
+)
+
+
 @pytest.mark.parametrize("dtype", DTYPES[1:])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "method", [pytest.param(name, marks=OF_2_1 if name == "closest_observation" else ()) for name in METHODS]
+)
 def test_quantiles_are_numpys_by_every_method(method, dtype, agree, numbers):
     for shape in ((7, 2), (4, 3), (1, 2)):
         x = numbers(shape, dtype) + np.dtype(dtype).type(9)  # far from 0, where a tolerance is relative

@@ -69,3 +69,17 @@ def test_wrong_arguments_are_refused():
             cnp.polyval(x[None], 1.0)
         with pytest.raises(TypeError, match=r"vander of float64\[1,3\].*Give a vector"):
             cnp.vander(x[None])
+
+
+def test_unrolling_changes_no_value_of_a_polynomial():
+    p = np.array([1.0, 2.0, 3.0])
+    for unroll in (0, 1, 16):
+        fun = lambda p, unroll=unroll: cnp.polyval(p, 2.0, unroll=unroll)
+        program = make_jaxpr(fun)(p)
+        assert fun(p) == eval_jaxpr(program, program.consts, p)[0] == 11.0
+    with pytest.raises(
+        ValueError, match=r"polyval at test_polynomials.*unroll is -1. Leave it out, or give zero or more"
+    ):
+        cnp.polyval(p, 2.0, unroll=-1)
+    with pytest.raises(TypeError, match=r"polyval at test_polynomials.*unroll is 1.5. Give an integer"):
+        cnp.polyval(p, 2.0, unroll=1.5)

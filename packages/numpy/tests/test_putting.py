@@ -77,3 +77,15 @@ def test_wrong_arguments_are_refused():
         cnp.place(X, MASK[0], 1)
     with pytest.raises(ValueError, match=r"put_along_axis of float64\[3,4\].*Give as many axes"):
         cnp.put_along_axis(X, np.array([0]), 1, 0)
+
+
+def test_elements_along_an_axis_are_replaced_under_a_mode():
+    x, positions = np.zeros((2, 3)), np.array([[7], [-1]])
+    for mode, want in [("drop", [[0, 0, 0], [0, 0, 5]]), ("clip", [[0, 0, 5], [0, 0, 5]])]:
+        put = lambda x, i, mode=mode: cnp.put_along_axis(x, i, 5, 1, mode=mode)
+        program = make_jaxpr(put)(x, positions)
+        for got in (put(x, positions), eval_jaxpr(program, program.consts, x, positions)[0]):
+            np.testing.assert_array_equal(got, want)
+    with pytest.raises(ValueError, match=r"the mode at test_putting\S+ .* is 'wrap'"):
+        cnp.put_along_axis(x, positions, 5, 1, mode="wrap")
+    np.testing.assert_array_equal(cnp.put(x[0], [1], 5, mode=None), [0, 5, 0])

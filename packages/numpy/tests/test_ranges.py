@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import ConcretizationTypeError, TracerIntegerConversionError, config, make_jaxpr, typeof
+from calque_core import ConcretizationTypeError, TracerIntegerConversionError, config, eval_jaxpr, make_jaxpr, typeof
 
 ARANGE = [
     (5,),
@@ -91,6 +91,24 @@ def test_the_default_dtypes_follow_the_settings():
         assert dtypes() == "i32[3] f32[3] f32[3] f32[2,2] f32[2,2] i32[3]"
 
 
+@pytest.mark.parametrize("k", [-9, -2, 0, 1, 3, 9])
+def test_the_diagonal_of_a_matrix_may_be_traced(k):
+    for name in ("eye", "tri"):
+        for dtype in ("int8", "int64", *(["uint32"] if k >= 0 else [])):
+            number = np.array(k, dtype)
+            jaxpr = make_jaxpr(lambda k, name=name: getattr(cnp, name)(2, 3, k, np.float32))(number)
+            got = eval_jaxpr(jaxpr, jaxpr.consts, number)[0]
+            np.testing.assert_array_equal(got, getattr(np, name)(2, 3, k))
+            assert got.dtype == np.float32
+
+
+def test_a_step_of_none_is_one():
+    for make in (lambda: cnp.arange(1, 4, None), lambda: cnp.arange(1, 4, None, int), lambda: cnp.arange(1, 4)):
+        np.testing.assert_array_equal(make(), [1, 2, 3])
+        assert str(make_jaxpr(make)().out_avals[0]) == "int64[3]"
+    np.testing.assert_array_equal(cnp.arange(3, None, 2), [0, 2])
+
+
 def test_a_traced_program_counts_instead_of_holding_a_constant():
     jaxpr = make_jaxpr(lambda x: x + cnp.arange(1000))(1.0)
     assert not jaxpr.consts
@@ -109,6 +127,8 @@ def test_a_traced_program_counts_instead_of_holding_a_constant():
         (lambda n: cnp.linspace(0, 1, 2.5), TypeError, "num is 2.5. Give an integer."),
         (lambda n: cnp.eye(2.0), TypeError, "N is 2.0. Give an integer."),
         (lambda n: cnp.tri(2, k=0.5), TypeError, "k is 0.5. Give an integer."),
+        (lambda n: cnp.eye(2, k=n * 0.5), TypeError, "k has type float64[]. Give an integer."),
+        (lambda n: cnp.tri(2, k=cnp.stack([n])), TypeError, "k has type int64[1]. Give an integer."),
         (lambda n: cnp.eye(-1), ValueError, "the shape (-1, -1) has a negative size"),
         (lambda n: cnp.meshgrid(n, indexing="ji"), ValueError, "indexing is 'ji'. Use 'xy' or 'ij'."),
     ],

@@ -5,7 +5,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import calque_numpy as cnp
-from calque_core import jaxpr_as_fun, make_jaxpr
+from calque_core import TracerIntegerConversionError, jaxpr_as_fun, make_jaxpr
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 
@@ -37,10 +37,126 @@ CASES = {
 }
 
 
+def traced(fun, *args):
+    jaxpr = make_jaxpr(fun)(*args)
+    return jaxpr_as_fun(jaxpr)(*args)
+
+
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 1, 4), (1,), (0, 2)], ids=str)
 @pytest.mark.parametrize("name", CASES)
 def test_rearranged_elements_are_numpys(name, shape, agree, numbers):
     agree(CASES[name], numbers(shape, "float32"))
+
+
+X = np.array([10.0, 20.0, 30.0])
+REPEATED = {
+    "as many": ([1, 2, 3], 6, [10, 20, 20, 30, 30, 30]),
+    "too many": ([1, 2, 3], 4, [10, 20, 20, 30]),
+    "too few": ([1, 0, 1], 5, [10, 30, 30, 30, 30]),
+    "none of the last": ([1, 0, 0], 3, [10, 30, 30]),
+    "none": ([0, 0, 0], 2, [30, 30]),
+    "nothing": ([1, 1, 1], 0, []),
+    "one number": (2, 3, [10, 10, 20]),
+    "one number in a list": ([2], 7, [10, 10, 20, 20, 30, 30, 30]),
+    "bools": ([True, False, True], 2, [10, 30]),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_elements_are_repeated_to_a_length_by_traced_numbers(name):
+    repeats, length, want = REPEATED[name]
+    numbers = np.array(repeats)
+    fun = lambda x, n: (cnp.repeat(x, n, total_repeat_length=length), x.repeat(n, total_repeat_length=length))
+    for got in (cnp.repeat(X, repeats, total_repeat_length=length), *traced(fun, X, numbers)):
+        np.testing.assert_array_equal(got, want)
+        assert got.dtype == X.dtype
+
+
+def test_rows_are_repeated_to_a_length_by_traced_numbers():
+    x = np.arange(6).reshape(2, 3)
+    rows = lambda n: cnp.repeat(x, n, axis=-2, total_repeat_length=4)
+    np.testing.assert_array_equal(*traced(rows, np.array([1, 2])), x[[0, 1, 1, 1]])
+    np.testing.assert_array_equal(rows(np.array([1, 2])), x[[0, 1, 1, 1]])
+    columns = lambda n: cnp.repeat(x, n, axis=1, total_repeat_length=2)
+    np.testing.assert_array_equal(*traced(columns, np.uint8(2)), x[:, [0, 0]])
+    assert cnp.repeat(x[:0], 3, axis=0, total_repeat_length=0).shape == (0, 3)
+
+
+@pytest.mark.parametrize("shift", [-5, -1, 0, 1, 2, 14])
+def test_elements_are_rolled_by_a_traced_shift(shift):
+    x = np.arange(12).reshape(3, 4)
+    for axis in (None, 0, -1, (0, 1)):
+        roll = lambda x, k, d=axis: cnp.roll(x, k, d)
+        for dtype in ("int8", "int64", "uint8"):
+            k = np.array(abs(shift)).astype(dtype) if dtype == "uint8" else np.array(shift, dtype)
+            np.testing.assert_array_equal(*traced(roll, x, k), np.roll(x, int(k), axis))
+
+
+def test_elements_are_rolled_by_traced_shifts_one_per_axis():
+    x = np.arange(12).reshape(3, 4)
+    want = np.roll(x, (1, -2), (0, 1))
+    np.testing.assert_array_equal(*traced(lambda x, k: np.roll(x, k, (0, 1)), x, np.array([1, -2])), want)
+    np.testing.assert_array_equal(*traced(lambda x, k: cnp.roll(x, (1, k), (0, 1)), x, np.int64(-2)), want)
+    np.testing.assert_array_equal(*traced(lambda x, k: cnp.roll(x, k), x, np.array([1, -2])), np.roll(x, -1))
+    np.testing.assert_array_equal(*traced(lambda x, k: cnp.roll(x, k, 0), x, np.array([1, 1])), np.roll(x, 2, 0))
+    assert traced(lambda x, k: cnp.roll(x, k, 0), x[:0], np.int64(1))[0].shape == (0, 4)
+
+
+def test_a_roll_by_a_known_shift_is_two_slices():
+    eqns = make_jaxpr(lambda x: cnp.roll(x, 1))(X).eqns
+    assert [eqn.primitive.name for eqn in eqns] == ["slice", "slice", "concatenate"]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (
+            lambda x, n: cnp.repeat(x, n, total_repeat_length=3.0),
+            TypeError,
+            "total_repeat_length is 3.0. Give an integer.",
+        ),
+        (
+            lambda x, n: cnp.repeat(x, n, total_repeat_length=-1),
+            ValueError,
+            "total_repeat_length is -1. Give zero or more.",
+        ),
+        (
+            lambda x, n: cnp.repeat(x, [1, 2], total_repeat_length=3),
+            ValueError,
+            "repeats has 2 numbers for axis 0 of size 3. Give one number, or one for each element.",
+        ),
+        (
+            lambda x, n: cnp.repeat(x, -1, total_repeat_length=3),
+            ValueError,
+            "repeats is -1. Give numbers of zero or more.",
+        ),
+        (lambda x, n: cnp.repeat(x, x, total_repeat_length=3), TypeError, "has type float64[3]. Give integers."),
+        (
+            lambda x, n: cnp.repeat(x[:0], n, total_repeat_length=3),
+            ValueError,
+            "axis 0 has no element to repeat. Give one element or more.",
+        ),
+        (
+            lambda x, n: cnp.roll(x, x),
+            TypeError,
+            "shift has type float64[3]. Give an integer, or a vector of integers.",
+        ),
+        (lambda x, n: cnp.roll(x, x[0]), TypeError, "shift has type float64[]. Give an integer"),
+        (lambda x, n: cnp.roll(x, [n, n, n], (0, -1)), ValueError, "3 shifts for 2 axes."),
+    ],
+)
+def test_wrong_numbers_beside_traced_ones_are_refused(call, error, words):
+    with pytest.raises(error) as caught:
+        make_jaxpr(call)(X, np.int64(1))
+    assert words in str(caught.value)
+    assert "test_rearranging.py" in str(caught.value)
+
+
+def test_traced_numbers_of_repetitions_need_a_length():
+    with pytest.raises(TracerIntegerConversionError) as caught:
+        make_jaxpr(lambda n: cnp.repeat(X, n))(np.array([1, 2, 3]))
+    words = "Or give the length of the result: calque.numpy.repeat(x, repeats, total_repeat_length=n)."
+    assert words in caught.value.__notes__
 
 
 def test_windows_are_numpys(agree, numbers):

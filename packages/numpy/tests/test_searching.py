@@ -131,3 +131,19 @@ def test_the_methods_of_jax_change_nothing(method):
 def test_another_method_is_refused():
     with pytest.raises(ValueError, match=r"searchsorted at test_searching.py:.*: the method is 'tree'. Leave it out"):
         cnp.searchsorted(SORTED, VALUES, method="tree")
+
+
+@pytest.mark.parametrize("method", [None, "default", "scan", "scan_unrolled", "sort", "compare_all"])
+def test_the_methods_of_jax_change_no_bin(method):
+    x, edges = np.array([0.5, 2.0]), np.array([0.0, 1.0, 2.0])
+    fun = lambda x: cnp.digitize(x, edges, method=method)
+    for got in (fun(x), *jaxpr_as_fun(make_jaxpr(fun)(x))(x)):
+        np.testing.assert_array_equal(got, [1, 3])
+
+
+def test_an_unknown_method_is_refused():
+    for name in ("digitize", "searchsorted"):
+        with pytest.raises(
+            ValueError, match=rf"^{name} at test_searching.*the method is 'fast'. Leave it out; JAX's are"
+        ):
+            getattr(cnp, name)(np.ones(2), np.ones(2), method="fast")

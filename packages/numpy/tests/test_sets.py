@@ -86,7 +86,9 @@ def test_the_array_apis_functions_of_distinct_elements_take_a_size(size):
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_distinct_slices_along_an_axis_are_numpys(shape, axis, numbers):
     x = numbers(shape, "int32") % 2
-    want = np.unique(x, True, True, True, axis=axis)
+    want = list(np.unique(x, True, True, True, axis=axis))
+    if np.lib.NumpyVersion(np.__version__) < "2.1.0":
+        want[2] = np.ravel(want[2])  # NumPy 2.0.0 gives the positions as many axes as x has
     count = want[0].shape[axis]
     got = traced(lambda x: cnp.unique(x, True, True, True, axis, size=count), x)
     for mine, numpys in zip(got, want, strict=True):
@@ -124,3 +126,68 @@ def test_wrong_arguments_are_refused():
         make_jaxpr(lambda x: cnp.unique(x, axis=0))(X)
     with pytest.raises(ValueError, match="axis"):
         make_jaxpr(lambda x: cnp.unique(x, axis=2, size=1))(X)
+
+
+A, B = np.array([5, 3, 3, 1, 7]), np.array([[3, 7, 7], [9, 5, 5]])
+SIZED = {  # by size and fill_value
+    "intersect1d": {(2, None): [3, 5], (5, None): [3, 5, 7, 3, 3], (4, -1): [3, 5, 7, -1], (0, None): []},
+    "setdiff1d": {(1, None): [1], (3, None): [1, 0, 0], (2, -1): [1, -1], (0, None): []},
+    "setxor1d": {(2, None): [1, 9], (3, None): [1, 9, 1], (3, -1): [1, 9, -1], (1, None): [1], (0, None): []},
+}
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "float32", "complex128"])
+@pytest.mark.parametrize("name", SIZED)
+def test_sets_under_a_trace_have_the_size_that_is_said(name, dtype):
+    x, y = A.astype(dtype), B.astype(dtype)
+    for (size, fill), want in SIZED[name].items():
+        fun = lambda x, y, size=size, fill=fill: getattr(cnp, name)(x, y, size=size, fill_value=fill)
+        for got in (fun(x, y), traced(fun, x, y)):
+            np.testing.assert_array_equal(got, np.array(want).astype(dtype))
+            assert got.dtype == dtype
+
+
+def test_places_of_common_elements_under_a_trace_are_numpys():
+    got = traced(lambda x, y: cnp.intersect1d(x, y, return_indices=True, size=4), A, B)
+    for mine, want, fill in zip(got, np.intersect1d(A, B, return_indices=True), (3, A.size, B.size), strict=True):
+        np.testing.assert_array_equal(mine, [*want, fill])
+
+
+def test_sets_of_a_size_treat_nan_and_nothing_as_numpy_does():
+    x, y, empty = np.array([1.0, np.nan]), np.array([np.nan, 2.0]), np.zeros(0)
+    for name in SIZED:
+        f = getattr(cnp, name)
+        for args in ((x, y), (empty, y), (x, empty), (empty, empty)):
+            want = getattr(np, name)(*args)
+            np.testing.assert_array_equal(traced(lambda x, y, f=f: f(x, y, size=5), *args)[: want.size], want)
+    alone = lambda x, y: cnp.setdiff1d(x, y, assume_unique=True, size=3)
+    np.testing.assert_array_equal(traced(alone, np.array([5, 1, 3]), np.array([1])), [5, 3, 0])
+
+
+def test_places_take_a_fill_for_each_axis():
+    want = [[0, 0, 1, 1, -1], [0, 2, 1, 2, -2]]
+    for fill in ((-1, -2), np.array([-1, -2])):
+        np.testing.assert_array_equal(traced(lambda x, f=fill: cnp.nonzero(x, size=5, fill_value=f), X), want)
+    with pytest.raises(ValueError, match=r"nonzero at .*fill_value is int64\[3\] for 2 axes. Give one number, or one"):
+        make_jaxpr(lambda x: cnp.nonzero(x, size=5, fill_value=(1, 2, 3)))(X)
+    with pytest.raises(ValueError, match=r"flatnonzero at test_sets.*size is -1. Give zero or more"):
+        make_jaxpr(lambda x: cnp.flatnonzero(x, size=-1))(X)
+
+
+def test_places_and_distinct_elements_are_methods_and_functions_of_an_array():
+    got = traced(lambda x: x.nonzero(size=5, fill_value=9), X)
+    np.testing.assert_array_equal(got, [[0, 0, 1, 1, 9], [0, 2, 1, 2, 9]])
+
+
+@pytest.mark.parametrize("method", [None, "auto", "binary_search", "compare_all", "sort"])
+def test_the_methods_of_jax_change_no_membership(method):
+    fun = lambda x: cnp.isin(x, [1, 7], method=method)
+    for got in (fun(X), traced(fun, X)):
+        np.testing.assert_array_equal(got, np.isin(X, [1, 7]))
+
+
+def test_an_unknown_method_of_isin_is_refused():
+    with pytest.raises(
+        ValueError, match=r"isin at test_sets.*the method is 'fast'. Leave it out; JAX's are auto, binary"
+    ):
+        cnp.isin(X, [1], method="fast")

@@ -75,7 +75,10 @@ def test_an_array_that_fits_no_shape_is_refused(call, error, words):
 
 def test_axes_are_rolled_and_slices_are_taken_as_numpy_does(agree, numbers):
     x = numbers((2, 3, 4))
-    agree(lambda m, x: [m.rollaxis(x, 2), m.rollaxis(x, 0, 3), m.rollaxis(x, 1, 2), *m.unstack(x, axis=1)], x)
+    agree(lambda m, x: [m.rollaxis(x, 2), m.rollaxis(x, 0, 3), m.rollaxis(x, 1, 2)], x)
+    np.testing.assert_array_equal(cnp.unstack(x, axis=1), np.moveaxis(x, 1, 0))
+    if np.lib.NumpyVersion(np.__version__) >= "2.1.0":  # NumPy 2.0 has no unstack
+        agree(lambda m, x: [*m.unstack(x, axis=1)], x)
     agree(
         lambda m, x: [m.empty_like(x).shape[0] * x, m.array_equiv(x, x[:1] * 0) * 1, m.array_equiv(x, x) * 1],
         x,

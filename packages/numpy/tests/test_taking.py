@@ -35,6 +35,27 @@ def test_results_of_known_positions_and_conditions_are_numpys(agree, numbers):
 MASK = np.arange(12).reshape(3, 4) % 3 == 0
 
 
+def test_elements_at_a_traced_condition_have_the_size_that_is_said():
+    x, keep = np.arange(12).reshape(3, 4), np.array([2, 0, 1])
+    cases = [
+        (lambda c, x: cnp.compress(c, x, 0, size=3), [*x[[0, 2]], [0] * 4]),
+        (lambda c, x: cnp.compress(c, x, 1, size=3, fill_value=9), [[0, 2, 9], [4, 6, 9], [8, 10, 9]]),
+        (lambda c, x: cnp.compress(c, x, size=1), [0]),
+        (lambda c, x: x.compress(c, size=3, fill_value=-1), [0, 2, -1]),
+        (lambda c, x: cnp.compress(c[:0], x[:0], size=2), [0, 0]),
+        (lambda c, x: cnp.extract(x % 5 == 1, x, size=4), [1, 6, 11, 0]),
+        (lambda c, x: cnp.extract(x % 5 == 1, x, size=2, fill_value=7), [1, 6]),
+    ]
+    for fun, want in cases:
+        program = make_jaxpr(fun)(keep, x)
+        np.testing.assert_array_equal(eval_jaxpr(program, (), keep, x)[0], want)
+    np.testing.assert_array_equal(cnp.compress(keep, x, 1, size=3), [[0, 2, 0], [4, 6, 0], [8, 10, 0]])
+    with pytest.raises(
+        ValueError, match=r"the condition is bool\[3\] for axis 0 of int64\[2,4\]. Give one bool for each"
+    ):
+        make_jaxpr(lambda c: cnp.compress(c, x[:2], 0, size=2))(keep)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float32", "float64"])
 def test_orders_are_numpys(dtype, agree, numbers):
     x = numbers((4, 5), dtype)
@@ -60,9 +81,30 @@ def test_take_fills_positions_out_of_bounds_if_asked(axis, dtype):
         want[(slice(None),) * (axis or 0) + (1,)] = value
         take = lambda x, p, options=options: cnp.take(x, p, axis, mode="fill", **options)
         program = make_jaxpr(take)(x, positions)
-        for out in (take(x, positions), eval_jaxpr(program, (), x, positions)[0]):
+        for out in (take(x, positions), eval_jaxpr(program, program.consts, x, positions)[0]):
             assert out.dtype == x.dtype
             np.testing.assert_array_equal(out, want)
+
+
+def test_elements_along_an_axis_are_taken_under_a_mode():
+    x, positions = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1, -1, 5, -5], [0, -2, 2, -3]])
+    for options, want in [
+        ({"mode": "fill"}, [[2, 2, np.nan, np.nan], [3, 3, np.nan, np.nan]]),
+        ({"mode": "fill", "fill_value": 9}, [[2, 2, 9, 9], [3, 3, 9, 9]]),
+        ({"fill_value": 9}, [[2, 2, 9, 9], [3, 3, 9, 9]]),
+        ({"mode": "clip"}, [[2, 2, 2, 1], [3, 3, 4, 3]]),
+    ]:
+        take = lambda x, i, options=options: cnp.take_along_axis(x, i, 1, **options)
+        program = make_jaxpr(take)(x, positions)
+        for got in (take(x, positions), eval_jaxpr(program, program.consts, x, positions)[0]):
+            np.testing.assert_array_equal(got, want)
+    with pytest.raises(IndexError, match=r"index 5 is out of bounds at test_taking"):
+        make_jaxpr(lambda x: cnp.take_along_axis(x, positions, 1, None))(x)
+    with pytest.raises(ValueError, match=r"the mode at test_taking\S+ .* is 'wrap'. Give 'clip', 'fill'"):
+        cnp.take_along_axis(x, positions, 1, "wrap")
+    np.testing.assert_array_equal(cnp.take(x, [1], 0, mode=None), x[[1]])
+    with pytest.raises(IndexError, match="index 5 is out of bounds"), disable_jit():
+        cnp.take(x, [5], 0, mode=None)
 
 
 def test_wrong_arguments_are_refused():
@@ -106,6 +148,15 @@ def test_inserted_elements_are_numpys(dtype, agree, numbers):
     agree(lambda m, x: [m.insert(x, 1, x[0], 0), m.insert(x, 1, x[:2], 0), m.insert(x, [1], x[:2], 0)], x)
     agree(lambda m, x: [m.insert(x, -1, 4, 1), m.insert(x, [3, 1, 1], x[:, ::-1], 1), m.insert(x, 1, x[:, 0], 1)], x)
     agree(lambda m, x: [m.insert(x, slice(1, 3), 9, 1), m.insert(x, slice(2, 3), x[:, :1], 1)], x)
+    for mask in ([True, False, True], np.array([True, False, True])):
+        jaxpr = make_jaxpr(lambda x, mask=mask: cnp.insert(x, mask, x[:, :2], axis=1))(x)
+        np.testing.assert_array_equal(*eval_jaxpr(jaxpr, jaxpr.consts, x), np.insert(x, [0, 2], x[:, :2], axis=1))
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.2.0", reason="NumPy before 2.2 reads a mask as integers")
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex64"])
+def test_elements_inserted_at_a_mask_are_numpys(dtype, agree, numbers):
+    x = numbers((4, 3), dtype)
     agree(lambda m, x: m.insert(x, np.array([True, False, True]), x[:, :2], axis=1), x)
 
 

@@ -80,6 +80,7 @@ if _TYPE_CHECKING:
     )
     from calque_numpy.order_statistics import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
     from calque_numpy.padding import pad
+    from calque_numpy.places import argwhere, flatnonzero, nonzero
     from calque_numpy.polynomials import (
         poly, polyadd, polyder, polydiv, polyint, polymul, polysub, polyval, roots, vander,
     )
@@ -92,8 +93,8 @@ if _TYPE_CHECKING:
     )
     from calque_numpy.searching import bincount, digitize, interp, searchsorted
     from calque_numpy.sets import (
-        argwhere, flatnonzero, intersect1d, isin, nonzero, setdiff1d, setxor1d, union1d, unique, unique_all,
-        unique_counts, unique_inverse, unique_values,
+        intersect1d, isin, setdiff1d, setxor1d, union1d, unique, unique_all, unique_counts, unique_inverse,
+        unique_values,
     )
     from calque_numpy.shapes import (
         atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_to, expand_dims, matrix_transpose, moveaxis,
@@ -166,6 +167,7 @@ _LATE = {
     ),
     "calque_numpy.order_statistics": "median, nanmedian, nanpercentile, nanquantile, percentile, quantile",
     "calque_numpy.padding": "pad",
+    "calque_numpy.places": "argwhere, flatnonzero, nonzero",
     "calque_numpy.polynomials": "poly, polyadd, polyder, polydiv, polyint, polymul, polysub, polyval, roots, vander",
     "calque_numpy.products": "cross, inner, kron, matvec, outer, tensordot, vdot, vecmat",
     "calque_numpy.putting": "place, put, put_along_axis",
@@ -176,8 +178,8 @@ _LATE = {
     ),
     "calque_numpy.searching": "bincount, digitize, interp, searchsorted",
     "calque_numpy.sets": (
-        "argwhere, flatnonzero, intersect1d, isin, nonzero, setdiff1d, setxor1d, union1d, unique, unique_all, "
-        "unique_counts, unique_inverse, unique_values"
+        "intersect1d, isin, setdiff1d, setxor1d, union1d, unique, unique_all, unique_counts, unique_inverse, "
+        "unique_values"
     ),
     "calque_numpy.shapes": (
         "atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_to, expand_dims, matrix_transpose, moveaxis, "

@@ -11,6 +11,7 @@ from calque_core import result_type as _result_type
 from calque_core.extend import is_array_like
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import can_cast as _can_cast
+from calque_numpy.creation import asarray
 
 Value = Any
 
@@ -53,19 +54,23 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
 
 @implements(np.iscomplexobj)
 def iscomplexobj(x: Value) -> bool:
-    """Return whether an array has a complex dtype.
+    """Return whether an array has a complex dtype, or a dtype or scalar type is complex, as in JAX.
 
     >>> import numpy as np
     >>> from calque_numpy import iscomplexobj
-    >>> iscomplexobj(np.zeros(2)), iscomplexobj(1j)
-    (False, True)
+    >>> iscomplexobj(np.zeros(2)), iscomplexobj(1j), iscomplexobj(np.complex64)
+    (False, True, True)
     """
-    return bool(typeof(x).kind == "c")
+    if isinstance(x, (type, np.dtype)):
+        return np.dtype(x).kind == "c"
+    if isinstance(x, (list, tuple)):
+        x = asarray(x)
+    return bool(typeof(x).kind == "c") if is_array_like(x) else np.iscomplexobj(x)
 
 
 @implements(np.isrealobj)
 def isrealobj(x: Value) -> bool:
-    """Return whether an array has a dtype that is not complex.
+    """Return whether an array has a dtype that is not complex, or a dtype or scalar type is not complex, as in JAX.
 
     >>> import numpy as np
     >>> from calque_numpy import isrealobj

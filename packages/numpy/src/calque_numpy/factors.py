@@ -23,10 +23,11 @@ QRResult: Any = type(np.linalg.qr(np.ones((1, 1))))  # NumPy's own class, for wh
 
 
 @implements(np.linalg.cholesky)
-def cholesky(a: Value, /, *, upper: bool = False) -> Value:
+def cholesky(a: Value, /, *, upper: bool = False, symmetrize_input: bool = False) -> Value:
     """Return the lower triangle L with a positive diagonal for which L @ L^H is `a`; with `upper`, L^H.
 
-    The lower triangle of `a` is read, or the upper one with `upper`, so a gradient is a triangle, too.
+    The lower triangle of `a` is read, or the upper one with `upper`, so a gradient is a triangle, too.  With
+    `symmetrize_input`, it is the factor of (a + a^H) / 2, whose gradient is Hermitian.
     Shapes: a [*s, n, n] -> [*s, n, n].  Dtype: a's, single or double precision; float64 for integers.
     A matrix that is not positive definite is a `numpy.linalg.LinAlgError`; compiled, the result is NaN.
     Raises: ShapeError unless `a` is square; TypeError for half precision.
@@ -39,8 +40,8 @@ def cholesky(a: Value, /, *, upper: bool = False) -> Value:
     """
     (a,) = as_field("cholesky", a)
     if not upper or typeof(a).ndim < 2:
-        return linalg.cholesky(a, symmetrize_input=False)
-    return adjoint(linalg.cholesky(adjoint(a), symmetrize_input=False))
+        return linalg.cholesky(a, symmetrize_input=symmetrize_input)
+    return adjoint(linalg.cholesky(adjoint(a), symmetrize_input=symmetrize_input))
 
 
 @implements(np.linalg.qr)

@@ -5,18 +5,18 @@ Read next: `taking.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy import diag_indices, indices, mask_indices, mgrid, ogrid, tril_indices, triu_indices
+from numpy import diag_indices, mgrid, ogrid, tril_indices, triu_indices
 
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, typeof
-from calque_core.extend import is_array_like
+from calque_core.extend import check_callable, is_array_like
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, at, one_or_several
-from calque_numpy.creation import asarray
-from calque_numpy.sets import nonzero
+from calque_core.extend.numpy_functions import as_dtype, at, dtype_argument, one_or_several
+from calque_numpy.creation import asarray, ones
+from calque_numpy.places import nonzero, nonzero_places
 
 Value = Any
 
@@ -24,6 +24,43 @@ __all__ = [
     "diag_indices", "diag_indices_from", "fill_diagonal", "indices", "ix_", "mask_indices", "mgrid", "ogrid",
     "ravel_multi_index", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "unravel_index",
 ]  # fmt: skip
+
+
+def indices(dimensions: Sequence[int], dtype: Any = int, sparse: bool = False) -> Any:
+    """Return for each axis of a grid an array of the positions along it, stacked; if `sparse`, a tuple of them.
+
+    Shapes: dimensions (n, m) -> [2, n, m], or [n, 1] and [1, m].  Dtype: the default integer unless `dtype` is passed.
+    Raises: TypeError unless the sizes are integers; ValueError for a negative one.
+
+    >>> from calque_numpy import indices
+    >>> indices((2, 2))
+    array([[[0, 0],
+            [1, 1]],
+    <BLANKLINE>
+           [[0, 1],
+            [0, 1]]])
+    """
+    sizes = one_or_several("indices", "dimensions", dimensions)
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"indices{place()}: dimensions is {dimensions!r}. Give sizes of zero or more.")
+    return np.indices(sizes, dtype_argument(int if dtype is None else dtype), sparse)  # type: ignore[call-overload]
+
+
+def mask_indices(
+    n: int, mask_func: Callable[[Value, Any], Value], k: Any = 0, *, size: int | None = None
+) -> tuple[Value, ...]:
+    """Return the indices of the elements of an n by n matrix that `mask_func(matrix, k)`, such as `triu`, keeps.
+
+    With `size`, the mask may be traced: the first `size` indices, and 0 after the last.
+    Raises: NumpyRuleError for a traced mask without `size`; TypeError unless `mask_func` is a function.
+
+    >>> from calque_numpy import mask_indices, triu
+    >>> mask_indices(2, triu)
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
+    check_callable(mask_func, "mask_indices")
+    mask = asarray(mask_func(ones((n, n), int), k))
+    return nonzero_places("mask_indices", mask, size, None)
 
 
 def _matrix_shape(name: str, arr: Value) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import NumpyRuleError, finfo, implements, lax, typeof
+from calque_core import finfo, implements, lax, typeof
 from calque_core.extend import elementwise_function, types_decide
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import (
@@ -27,29 +27,42 @@ from calque_core.extend.numpy_functions import (
     promoted_dtype,
     truth,
 )
+from calque_numpy.creation import asarray
+from calque_numpy.places import nonzero_places
 
 Value = Any
-
-_MISSING = object()
 
 
 @implements(np.where)
 @elementwise_function
-def where(condition: Value, x: Value = _MISSING, y: Value = _MISSING) -> Value:
+def where(
+    condition: Value, x: Value = None, y: Value = None, /, *, size: int | None = None, fill_value: Value = None
+) -> Value:
     """Return the elements of `x` where the condition holds, and of `y` elsewhere.
 
     Shapes: broadcast.  Dtype: promoted from `x` and `y`.  A condition that is no bool holds where it is not 0.
-    Raises: NumpyRuleError without `x` and `y`: the number of true elements is unknown while tracing.
+    Without `x` and `y`, the places where it holds, with `size` and `fill_value` as for `nonzero`.
+    Raises: NumpyRuleError for a traced condition without `x`, `y` and `size`; TypeError for one alternative; ValueError
+    for a size beside alternatives.
 
     >>> import numpy as np
     >>> from calque_numpy import where
     >>> where(np.array([True, False]), np.array([1.0, 2.0]), 0.0)
     array([1., 0.])
+    >>> where(np.array([False, True]), size=3, fill_value=-1)
+    (array([ 1, -1, -1]),)
     """
-    if x is _MISSING or y is _MISSING:
-        raise NumpyRuleError(
-            f"where(condition){place()} without x and y is not supported: the number of true elements is unknown "
-            "while tracing. Give both alternatives, where(condition, x, y)."
+    if x is None and y is None:
+        return nonzero_places("where", asarray(condition), size, fill_value)
+    if x is None or y is None:
+        raise TypeError(
+            f"where{place()} got one alternative. Give both alternatives, where(condition, x, y), or none for the "
+            "places where the condition holds."
+        )
+    if size is not None or fill_value is not None:
+        raise ValueError(
+            f"where(condition, x, y){place()} has the shape of its arguments. Remove size and fill_value, which "
+            "are for where(condition)."
         )
     return lax.select(truth(condition), x, y)
 

@@ -22,16 +22,20 @@ Value = Any
 
 @implements(np.polyval)
 @types_decide
-def polyval(p: Value, x: Value) -> Value:
+def polyval(p: Value, x: Value, *, unroll: int = 16) -> Value:
     """Return the values of a polynomial at x, by Horner's scheme.
 
+    JAX's `unroll`, how many steps a loop takes at once, changes nothing: there is no loop.
     Shapes: p [n], x [*s] -> [*s].  Dtype: promoted.
+    Raises: ShapeError unless p is a vector; TypeError unless `unroll` is an integer; ValueError if it is negative.
 
     >>> import numpy as np
     >>> from calque_numpy import polyval
     >>> polyval(np.array([1.0, 0.0, -1.0]), 3.0)
     np.float64(8.0)
     """
+    if integer("polyval", "unroll", unroll) < 0:
+        raise ValueError(f"polyval{place()}: unroll is {unroll}. Leave it out, or give zero or more.")
     p, x = _coefficients("polyval", p), asarray(x)
     dtype = result_type(p, x)
     p, x = as_dtype(p, dtype), as_dtype(x, dtype)

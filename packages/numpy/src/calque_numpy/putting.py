@@ -24,7 +24,7 @@ def _refuse_inplace(name: str, inplace: bool) -> None:
         raise TypeError(f"{name}{place_of_call()}: an array is not changed in place. Use the result.")
 
 
-def put(a: Value, ind: Value, v: Value, mode: str = "raise", *, inplace: bool = False) -> Value:
+def put(a: Value, ind: Value, v: Value, mode: str | None = "raise", *, inplace: bool = False) -> Value:
     """Return the array with the elements at positions of the flat array replaced by `v`, which is repeated.
 
     The mode is as for `take`; updates at traced positions out of bounds are dropped.
@@ -80,13 +80,22 @@ def place(arr: Value, mask: Value, vals: Value, *, inplace: bool = False) -> Val
     return lax.select(chosen, astype(values, typeof(arr).dtype, casting="same_kind"), arr)
 
 
-def put_along_axis(arr: Value, indices: Value, values: Value, axis: int | None, *, inplace: bool = False) -> Value:
+def put_along_axis(
+    arr: Value,
+    indices: Value,
+    values: Value,
+    axis: int | None,
+    *,
+    inplace: bool = False,
+    mode: str | None = None,
+) -> Value:
     """Return the array with `values` at the positions along `axis` that `indices` has; the other axes are matched.
 
     Shapes: arr [*s, n, *t], indices [*s, k, *t] -> [*s, n, *t]; axes of size 1 and the values are broadcast.  Without
-    an axis, positions of the flat array.  Dtype: arr's.
-    Raises: IndexError for a known position out of bounds; ValueError for another number of axes; TypeError for
-    `inplace`.
+    an axis, positions of the flat array.  Dtype: arr's.  JAX's `mode` is "clip", "drop" or "promise_in_bounds", as for
+    `x.at[index].set`; without it updates at traced positions out of bounds are dropped.
+    Raises: IndexError for a known position out of bounds without a mode; ValueError for another number of axes or an
+    unknown mode; TypeError for `inplace`.
 
     >>> import numpy as np
     >>> from calque_numpy import put_along_axis
@@ -99,4 +108,4 @@ def put_along_axis(arr: Value, indices: Value, values: Value, axis: int | None, 
     flat = ravel(arr) if axis is None else arr
     along = canonical_axis("put_along_axis", 0 if axis is None else axis, typeof(flat).ndim)
     index = along_axis("put_along_axis", flat, indices, along)
-    return lax.reshape(at(flat)[index].set(asarray(values)), typeof(arr).shape)
+    return lax.reshape(at(flat)[index].set(asarray(values), mode=mode), typeof(arr).shape)

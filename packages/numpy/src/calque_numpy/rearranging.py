@@ -1,7 +1,7 @@
 """Elements repeated, seen through windows, reversed and rolled.
 
 One idea: the new position of each element is known while tracing, so each function is a few slices, reversals and
-broadcasts.
+broadcasts.  Traced shifts and numbers of repetitions, as JAX has them, are computed positions.
 
 Read next: `masks.py`.
 """
@@ -14,11 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import implements, lax, typeof
+from calque_core import ConcretizationTypeError, canonicalize_dtype, implements, is_tracer, lax, typeof
 from calque_core.extend import integer, where
-from calque_core.extend.numpy_functions import canonical_axis, copy, one_or_several, ravel, refuse, swapaxes
+from calque_core.extend.numpy_functions import (
+    as_dtype,
+    at,
+    broadcast_to,
+    canonical_axis,
+    copy,
+    one_or_several,
+    ravel,
+    refuse,
+    remainder,
+    swapaxes,
+)
 from calque_core.lax import broadcast_in_dim
 from calque_numpy.creation import asarray
+from calque_numpy.searching import searchsorted
 from calque_numpy.shapes import Axes, distinct_axes, moveaxis
 from calque_numpy.taking import take
 
@@ -30,33 +42,69 @@ Value = Any
 
 
 @implements(np.repeat)
-def repeat(a: Value, repeats: Any, axis: int | None = None) -> Value:
+def repeat(a: Value, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Value:
     """Return the array with each element along `axis` repeated, `repeats` times or by one number for each.
 
-    Without an axis, the flat array is repeated.
-    Raises: ValueError for a negative number, or if there are not as many numbers as elements; TypeError unless they are
-    integers.
+    Without an axis, the flat array is repeated.  With `total_repeat_length`, the result has that length along the
+    axis, and the numbers may be traced: elements beyond it are left out, and the last element fills the end.
+    Raises: ValueError for a negative number, or if there are not as many numbers as elements, or for a length of an
+    array without elements; TypeError unless they are integers; a tracer's own error for traced numbers without a
+    length.
 
     >>> import numpy as np
     >>> from calque_numpy import repeat
     >>> repeat(np.array([1, 2]), 2), repeat(np.array([1, 2]), [0, 3])
     (array([1, 1, 2, 2]), array([2, 2, 2]))
+    >>> repeat(np.array([1, 2]), [0, 3], total_repeat_length=4)
+    array([2, 2, 2, 2])
     """
     a = ravel(a) if axis is None else asarray(a)
-    shape = typeof(a).shape
-    position = 0 if axis is None else canonical_axis("repeat", axis, len(shape))
-    counts = one_or_several("repeat", "repeats", repeats)
+    position = 0 if axis is None else canonical_axis("repeat", axis, typeof(a).ndim)
+    if total_repeat_length is not None:
+        return _repeat_to(a, repeats, position, integer("repeat", "total_repeat_length", total_repeat_length))
+    try:
+        counts = one_or_several("repeat", "repeats", repeats)
+    except ConcretizationTypeError as error:
+        error.add_note("Or give the length of the result: calque.numpy.repeat(x, repeats, total_repeat_length=n).")
+        raise
     if any(count < 0 for count in counts):
         raise ValueError(f"repeat{where()}: repeats is {repeats!r}. Give numbers of zero or more.")
     if len(counts) == 1:
         return _repeat(a, counts[0], position)
-    if len(counts) != shape[position]:
-        raise ValueError(
-            f"repeat of {typeof(a)}{where()}: repeats has {len(counts)} numbers for axis {position} of "
-            f"size {shape[position]}. Give one number, or one for each element."
-        )
+    _check_count(a, position, len(counts))
     blocks = [_repeat(_cut(a, position, i, i + 1), count, position) for i, count in enumerate(counts)]
     return lax.concatenate(blocks, position) if blocks else asarray(a)
+
+
+def _check_count(a: Value, axis: int, count: int) -> None:
+    size = typeof(a).shape[axis]
+    if count != size:
+        raise ValueError(
+            f"repeat of {typeof(a)}{where()}: repeats has {count} numbers for axis {axis} of size {size}. Give one "
+            "number, or one for each element."
+        )
+
+
+def _repeat_to(a: Value, repeats: Any, axis: int, length: int) -> Value:
+    """Return the elements repeated, to a length that is known; the numbers may be traced."""
+    counts, size = asarray(repeats), typeof(a).shape[axis]
+    if typeof(counts).kind not in "biu":
+        raise TypeError(f"repeat{where()}: repeats has type {typeof(counts)}. Give integers.")
+    if length < 0:
+        raise ValueError(f"repeat{where()}: total_repeat_length is {length}. Give zero or more.")
+    if isinstance(counts, (np.ndarray, np.generic)) and np.any(np.less(counts, 0)):
+        raise ValueError(f"repeat{where()}: repeats is {repeats!r}. Give numbers of zero or more.")
+    if typeof(counts).size != 1:
+        _check_count(a, axis, typeof(counts).size)
+    if length and not size:
+        raise ValueError(
+            f"repeat of {typeof(a)}{where()} to length {length}: axis {axis} has no element to repeat. Give one "
+            "element or more."
+        )
+    index = canonicalize_dtype(np.intp)
+    ends = lax.cumsum(broadcast_to(as_dtype(ravel(counts), index), (size,)), 0)
+    places = searchsorted(ends, lax.iota(index, length), "right")
+    return at(a)[(*(slice(None),) * axis, places)].get(mode="clip")
 
 
 def _repeat(a: Value, count: int, axis: int) -> Value:
@@ -198,10 +246,10 @@ def rot90(m: Value, k: int = 1, axes: Sequence[int] = (0, 1)) -> Value:
 
 
 @implements(np.roll)
-def roll(a: Value, shift: Axes, axis: Axes | None = None) -> Value:
+def roll(a: Value, shift: Any, axis: Axes | None = None) -> Value:
     """Return the array with its elements shifted along `axis`; elements beyond the end return to the front.
 
-    Without an axis, the flat array is rolled and then reshaped.
+    Without an axis, the flat array is rolled and then reshaped.  Shifts may be traced: a scalar, or a vector.
     Raises: ValueError if the numbers of shifts and axes differ and neither is one; TypeError for a shift that is no
     integer.
 
@@ -210,7 +258,7 @@ def roll(a: Value, shift: Axes, axis: Axes | None = None) -> Value:
     >>> roll(np.array([1, 2, 3]), 1)
     array([3, 1, 2])
     """
-    shifts = one_or_several("roll", "shift", shift)
+    shifts = _shifts(shift)
     if axis is None:
         return copy(lax.reshape(_roll(ravel(a), sum(shifts), 0), typeof(a).shape))
     ndim = typeof(a).ndim
@@ -227,9 +275,27 @@ def roll(a: Value, shift: Axes, axis: Axes | None = None) -> Value:
     return copy(asarray(a))
 
 
-def _roll(a: Value, places: int, axis: int) -> Value:
+def _shifts(shift: Any) -> tuple[Any, ...]:
+    """Return the shifts as integers, or as traced scalars if one of them is not known."""
+    if not (is_tracer(shift) and typeof(shift).ndim):
+        try:
+            return one_or_several("roll", "shift", shift)
+        except ConcretizationTypeError:  # one is not known: all become positions that the program computes
+            pass
+    shifts = asarray(shift)
+    if typeof(shifts).kind not in "biu" or typeof(shifts).ndim > 1:
+        raise TypeError(f"roll{where()}: shift has type {typeof(shifts)}. Give an integer, or a vector of integers.")
+    shifts = as_dtype(shifts, canonicalize_dtype(np.intp))
+    return tuple(lax.unstack(shifts)) if typeof(shifts).ndim else (shifts,)
+
+
+def _roll(a: Value, places: Any, axis: int) -> Value:
     size = typeof(a).shape[axis]
-    if not prod(typeof(a).shape) or places % size == 0:
+    if not prod(typeof(a).shape):
+        return asarray(a)
+    if type(places) is not int:
+        return lax.dynamic_slice_in_dim(lax.concatenate([a, a], axis), remainder(lax.neg(places), size), size, axis)
+    if places % size == 0:
         return asarray(a)
     turn = size - places % size
     return lax.concatenate([_cut(a, axis, turn, size), _cut(a, axis, 0, turn)], axis)

@@ -41,10 +41,7 @@ def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None, *
         raise ShapeError(f"searchsorted{place()}: the sorted array is {typeof(a)}. Give a vector.")
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted{place()}: the side is {side!r}. Use 'left' or 'right'.")
-    if method not in (None, *_METHODS):
-        raise ValueError(
-            f"searchsorted{place()}: the method is {method!r}. Leave it out; JAX's are {', '.join(_METHODS)}."
-        )
+    _check_method("searchsorted", method)
     a = a if sorter is None else at(a)[asarray(sorter)].get()
     check_dtypes("searchsorted", (typeof(a), typeof(v)))
     dtype, n = result_type(a, v), typeof(a).shape[0]
@@ -65,6 +62,11 @@ def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None, *
 
     start = lax.full(typeof(v).shape, 0, index), lax.full(typeof(v).shape, n, index)
     return lax.fori_loop(0, n.bit_length(), halve, start)[0]
+
+
+def _check_method(name: str, method: str | None) -> None:
+    if method not in (None, *_METHODS):
+        raise ValueError(f"{name}{place()}: the method is {method!r}. Leave it out; JAX's are {', '.join(_METHODS)}.")
 
 
 def _precedes(x: Value, y: Value) -> Value:
@@ -99,10 +101,10 @@ def _refuse_complex(name: str, *args: Value) -> None:
 
 
 @implements(np.digitize)
-def digitize(x: Value, bins: Value, right: bool = False) -> Value:
+def digitize(x: Value, bins: Value, right: bool = False, *, method: str | None = None) -> Value:
     """Return the number of the bin of each value, for edges that increase or decrease.
 
-    With `right`, a bin contains its right edge, otherwise its left one.
+    With `right`, a bin contains its right edge, otherwise its left one.  `method` is as for `searchsorted`.
     Shapes: x [*s], bins [n] -> [*s].
     Raises: as `searchsorted`; TypeError for complex numbers: they fill no intervals.
 
@@ -111,6 +113,7 @@ def digitize(x: Value, bins: Value, right: bool = False) -> Value:
     >>> digitize(np.array([0.5, 2.0]), np.array([0.0, 1.0, 2.0]))
     array([1, 3])
     """
+    _check_method("digitize", method)
     x, bins = asarray(x), asarray(bins)
     _refuse_complex("digitize", x, bins)
     n = typeof(bins).shape[0] if typeof(bins).ndim == 1 else 0

@@ -1,4 +1,4 @@
-"""Places of nonzero elements, distinct elements, and sets: results whose shape depends on values.
+"""Distinct elements, and sets: results whose shape depends on values.
 
 One idea: of known values NumPy computes; of traced values the caller says the size, `size=`, since a program has fixed
 shapes.  Then the result has the first `size` elements, and `fill_value` after the last one.
@@ -13,112 +13,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_core import NumpyRuleError, canonicalize_dtype, implements, lax, result_type, typeof
+from calque_core import canonicalize_dtype, implements, lax, result_type, typeof
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import any as any_of
 from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axis, isnan, ravel
 from calque_numpy.creation import asarray
 from calque_numpy.joining import concatenate
+from calque_numpy.places import elements_at, first_places, is_known, require_size
 from calque_numpy.searching import bincount, searchsorted
 from calque_numpy.shapes import moveaxis
 
 Value = Any
-
-
-def _is_known(*arrays: Value) -> bool:
-    return all(isinstance(x, (np.ndarray, np.generic)) for x in arrays)
-
-
-def _require_size(name: str, x: Value, size: int | None) -> int:
-    """Return the size that the caller says.
-
-    Raises: NumpyRuleError without a size.
-    """
-    if size is None:
-        raise NumpyRuleError(
-            f"{name} of {typeof(x)}{place()}: the shape of the result depends on the values of a traced array. "
-            f"Use calque_numpy.{name}(.., size=n), which returns the first n elements."
-        )
-    return size
-
-
-# Places of nonzero elements
-
-
-@implements(np.nonzero)
-def nonzero(a: Value, *, size: int | None = None, fill_value: Value = None) -> tuple[Value, ...]:
-    """Return the places of the nonzero elements in the order of the flat array, one vector of indices for each axis.
-
-    Shapes: a [n, m] -> [k], [k] for k nonzero elements, or [size]; `fill_value`, by default 0, comes after the last.
-    Raises: NumpyRuleError for a traced array without `size`; ValueError for a scalar.
-
-    >>> import numpy as np
-    >>> from calque_numpy import nonzero
-    >>> nonzero(np.array([0, 3, 0, 5]), size=3)
-    (array([1, 3, 0]),)
-    """
-    return _nonzero("nonzero", asarray(a), size, fill_value)
-
-
-def _nonzero(name: str, a: Value, size: int | None, fill_value: Value) -> tuple[Value, ...]:
-    """Return the places of the nonzero elements for the function `name`."""
-    shape = typeof(a).shape
-    if not shape:
-        raise ValueError(f"{name} of {typeof(a)}{place()}: a scalar has no axes. Use numpy.atleast_1d.")
-    if size is None and _is_known(a):
-        return tuple(np.nonzero(a))
-    size = _require_size(name, a, size)
-    is_nonzero = ravel(lax.ne(a, 0))
-    flat, exists = _first_places(is_nonzero, size)
-    fill = as_dtype(0 if fill_value is None else fill_value, typeof(flat).dtype)
-    indices = []
-    for d, n in enumerate(shape):
-        stride = math.prod(shape[d + 1 :])
-        index = lax.rem(lax.div(flat, max(stride, 1)), max(n, 1))
-        indices.append(lax.select(exists, index, fill))
-    return tuple(indices)
-
-
-def _first_places(mask: Value, size: int) -> tuple[Value, Value]:
-    """Return the first `size` places where a vector of bools is true, and which of them exist."""
-    index = canonicalize_dtype(np.intp)
-    counts = lax.cumsum(as_dtype(mask, index), 0)
-    target = lax.select(mask, lax.sub(counts, 1), size)
-    blank = lax.full((size + 1,), 0, index)  # the last row takes the places of zeros
-    places = at(blank)[target].set(lax.iota(index, typeof(mask).shape[0]), mode="drop")[:size]
-    total = counts[-1] if typeof(mask).shape[0] else lax.full((), 0, index)
-    return places, lax.lt(lax.iota(index, size), total)
-
-
-@implements(np.flatnonzero)
-def flatnonzero(a: Value, *, size: int | None = None, fill_value: Value = None) -> Value:
-    """Return the places of the nonzero elements in the flat array; `size` and `fill_value` as for `nonzero`.
-
-    >>> import numpy as np
-    >>> from calque_numpy import flatnonzero
-    >>> flatnonzero(np.array([[0, 3], [0, 5]]))
-    array([1, 3])
-    """
-    return _nonzero("flatnonzero", ravel(asarray(a)), size, fill_value)[0]
-
-
-@implements(np.argwhere)
-def argwhere(a: Value, *, size: int | None = None, fill_value: Value = None) -> Value:
-    """Return the places of the nonzero elements as rows; `size` and `fill_value` as for `nonzero`.
-
-    Shapes: a of n axes -> [k, n].
-
-    >>> import numpy as np
-    >>> from calque_numpy import argwhere
-    >>> argwhere(np.array([[0, 3], [5, 0]]))
-    array([[0, 1],
-           [1, 0]])
-    """
-    a = asarray(a)
-    if not typeof(a).ndim:
-        rows = argwhere(lax.expand_dims(a, (0,)), size=size, fill_value=fill_value)
-        return lax.slice_in_dim(rows, 0, 0, axis=1)
-    return lax.stack(_nonzero("argwhere", a, size, fill_value), 1)
 
 
 # Distinct elements
@@ -151,7 +56,7 @@ def _distinct(
     name: str, ar: Value, size: int | None, fill_value: Value = None, equal_nan: bool = False
 ) -> UniqueAllResult:
     """Return the distinct elements of an array in increasing order, to a size that the caller says."""
-    size = _require_size(name, ar, size)
+    size = require_size(name, ar, size)
     x = ravel(ar)
     ordered, order = lax.sort((x, lax.iota(canonicalize_dtype(np.intp), typeof(x).size)), 0)
     differs = lax.ne(ordered[1:], ordered[:-1])
@@ -164,7 +69,7 @@ def _distinct(
 
 def _distinct_rows(ar: Value, axis: int, size: int | None, fill_value: Value) -> UniqueAllResult:
     """Return the distinct slices along an axis, ordered by their first elements that differ."""
-    size, axis = _require_size("unique", ar, size), canonical_axis("unique", axis, typeof(ar).ndim)
+    size, axis = require_size("unique", ar, size), canonical_axis("unique", axis, typeof(ar).ndim)
     rows = moveaxis(ar, axis, 0)
     n, *rest = typeof(rows).shape
     columns = lax.unstack(lax.reshape(rows, (n, math.prod(rest))), 1)
@@ -217,7 +122,7 @@ def unique(  # noqa: PLR0913  (NumPy's signature, and JAX's size)
     (array([1, 3]), array([1, 2]))
     """
     ar = asarray(ar)
-    if size is None and _is_known(ar):
+    if size is None and is_known(ar):
         chosen = return_index, return_inverse, return_counts
         return np.unique(ar, *chosen, axis, equal_nan=equal_nan)  # type: ignore[call-overload]
     if axis is None:
@@ -243,7 +148,7 @@ def unique_values(x: Value, /, *, size: int | None = None, fill_value: Value = N
     array([1])
     """
     x = asarray(x)
-    if size is None and _is_known(x):
+    if size is None and is_known(x):
         return np.unique(x, equal_nan=False)
     return _distinct("unique_values", x, size, fill_value).values
 
@@ -264,7 +169,7 @@ def unique_all(x: Value, /, *, size: int | None = None, fill_value: Value = None
 
 def _unique_all(name: str, x: Value, size: int | None, fill_value: Value) -> UniqueAllResult:
     x = asarray(x)
-    if size is None and _is_known(x):
+    if size is None and is_known(x):
         return UniqueAllResult(*np.unique(x, True, True, True, equal_nan=False))
     return _distinct(name, x, size, fill_value)
 
@@ -297,6 +202,8 @@ def unique_inverse(x: Value, /, *, size: int | None = None, fill_value: Value = 
 
 # Sets
 
+_METHODS = ("auto", "binary_search", "compare_all", "sort")  # of JAX's isin
+
 
 @implements(np.isin)
 def isin(
@@ -306,16 +213,21 @@ def isin(
     invert: bool = False,
     *,
     kind: str | None = None,
+    method: str | None = None,
 ) -> Value:
     """Return which elements are among the test elements; with `invert`, which are not.  NaN is not.
 
+    JAX's `method` may be any of its names, and changes nothing.
     Shapes: element [*s], test_elements of any shape -> [*s].
+    Raises: ValueError for another method.
 
     >>> import numpy as np
     >>> from calque_numpy import isin
     >>> isin(np.array([1, 2, 3]), [1, 3])
     array([ True, False,  True])
     """
+    if method not in (None, *_METHODS):
+        raise ValueError(f"isin{place()}: the method is {method!r}. Leave it out; JAX's are {', '.join(_METHODS)}.")
     element, tests = asarray(element), ravel(asarray(test_elements))
     dtype = result_type(element, tests)
     element, tests = as_dtype(element, dtype), as_dtype(tests, dtype)
@@ -329,57 +241,118 @@ def isin(
     return lax.bitwise_not(is_in) if invert else is_in
 
 
-def _both(name: str, ar1: Value, ar2: Value) -> tuple[Value, Value]:
-    ar1, ar2 = ravel(asarray(ar1)), ravel(asarray(ar2))
-    if not _is_known(ar1, ar2):
-        raise NumpyRuleError(
-            f"{name} of {typeof(ar1)} and {typeof(ar2)}{place()}: the shape of the result depends on the values of a "
-            "traced array. Use calque_numpy.isin, which gives a mask."
-        )
-    return ar1, ar2
+def _flat(ar1: Value, ar2: Value) -> tuple[Value, Value]:
+    """Return both arrays flat, in one dtype."""
+    dtype = result_type(ar1, ar2)
+    return as_dtype(ravel(ar1), dtype), as_dtype(ravel(ar2), dtype)
+
+
+def _members(name: str, x: Value) -> tuple[Value, Value]:
+    """Return the distinct elements of a vector in increasing order, and where they are: repetitions come after."""
+    distinct = _distinct(name, x, typeof(x).size)
+    return distinct.values, lax.gt(distinct.counts, 0)
+
+
+def _chosen(values: Value, mask: Value, size: int, fill_value: Value) -> Value:
+    """Return the first `size` elements of a mask; the first, or 0 of none, stands for a `fill_value` of None."""
+    places, exists = first_places(mask, size)
+    if fill_value is None:
+        fill_value = elements_at(values, places[:1], exists[:1], 0) if size else 0
+    return elements_at(values, places, exists, fill_value)
 
 
 @implements(np.intersect1d)
-def intersect1d(ar1: Value, ar2: Value, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """Return the distinct elements of both arrays, whose values are known.
+def intersect1d(
+    ar1: Value,
+    ar2: Value,
+    assume_unique: bool = False,
+    return_indices: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Value = None,
+) -> Any:
+    """Return the distinct elements of both arrays, on request with their places in the flat arrays.
 
-    Raises: NumpyRuleError for a traced array.
+    Shapes: [k], or [size]: `fill_value`, by default the least element, comes after the last, and the size of the array
+    after the last place.
+    Raises: NumpyRuleError for a traced array without `size`.
 
     >>> import numpy as np
     >>> from calque_numpy import intersect1d
     >>> intersect1d(np.array([1, 2]), np.array([2, 3]))
     array([2])
     """
-    x, y = _both("intersect1d", ar1, ar2)
-    return np.intersect1d(x, y, assume_unique, return_indices)  # type: ignore[call-overload]
+    x, y = asarray(ar1), asarray(ar2)
+    if size is None and is_known(x, y):
+        return np.intersect1d(x, y, assume_unique, return_indices)  # type: ignore[call-overload]
+    size = require_size("intersect1d", x, size)
+    x, y = _flat(x, y)
+    values, exists = _members("intersect1d", x)
+    is_common = lax.bitwise_and(exists, isin(values, y))
+    out = _chosen(values, is_common, size, fill_value)
+    if not return_indices:
+        return out
+    _, exists = first_places(is_common, size)
+    return out, _first_occurrences(x, out, exists), _first_occurrences(y, out, exists)
+
+
+def _first_occurrences(x: Value, values: Value, exists: Value) -> Value:
+    """Return where each value is first in a vector, or the vector's size where it does not exist."""
+    ordered, order = lax.sort((x, lax.iota(canonicalize_dtype(np.intp), typeof(x).size)), 0)
+    return elements_at(order, searchsorted(ordered, values), exists, typeof(x).size)
 
 
 @implements(np.setdiff1d)
-def setdiff1d(ar1: Value, ar2: Value, assume_unique: bool = False) -> Value:
-    """Return the distinct elements of the first array that are not in the second; both are known.
+def setdiff1d(
+    ar1: Value, ar2: Value, assume_unique: bool = False, *, size: int | None = None, fill_value: Value = None
+) -> Value:
+    """Return the distinct elements of the first array that are not in the second.
 
-    Raises: NumpyRuleError for a traced array.
+    With `assume_unique`, the elements stay in their order, otherwise they increase.
+    Shapes: [k], or [size]: `fill_value`, by default 0, comes after the last.
+    Raises: NumpyRuleError for a traced array without `size`.
 
     >>> import numpy as np
     >>> from calque_numpy import setdiff1d
     >>> setdiff1d(np.array([1, 2]), np.array([2, 3]))
     array([1])
     """
-    return np.setdiff1d(*_both("setdiff1d", ar1, ar2), assume_unique)
+    x, y = asarray(ar1), asarray(ar2)
+    if size is None and is_known(x, y):
+        return np.setdiff1d(x, y, assume_unique)
+    size = require_size("setdiff1d", x, size)
+    x = ravel(x)
+    values, exists = (x, lax.full(typeof(x).shape, True)) if assume_unique else _members("setdiff1d", x)
+    is_alone = lax.bitwise_and(exists, isin(values, y, invert=True))
+    return _chosen(values, is_alone, size, 0 if fill_value is None else fill_value)
 
 
 @implements(np.setxor1d)
-def setxor1d(ar1: Value, ar2: Value, assume_unique: bool = False) -> Value:
-    """Return the distinct elements of one array alone; both are known.
+def setxor1d(
+    ar1: Value, ar2: Value, assume_unique: bool = False, *, size: int | None = None, fill_value: Value = None
+) -> Value:
+    """Return the distinct elements of one array alone.
 
-    Raises: NumpyRuleError for a traced array.
+    Shapes: [k], or [size]: `fill_value`, by default the least element, comes after the last.
+    Raises: NumpyRuleError for a traced array without `size`.
 
     >>> import numpy as np
     >>> from calque_numpy import setxor1d
     >>> setxor1d(np.array([1, 2]), np.array([2, 3]))
     array([1, 3])
     """
-    return np.setxor1d(*_both("setxor1d", ar1, ar2), assume_unique)
+    x, y = asarray(ar1), asarray(ar2)
+    if size is None and is_known(x, y):
+        return np.setxor1d(x, y, assume_unique)
+    size = require_size("setxor1d", x, size)
+    x, y = _flat(x, y)
+    (x_values, x_exists), (y_values, y_exists) = (_members("setxor1d", each) for each in (x, y))
+    values = lax.concatenate([x_values, y_values], 0)
+    exists = lax.concatenate([x_exists, y_exists], 0)
+    is_alone = lax.concatenate([isin(x_values, y, invert=True), isin(y_values, x, invert=True)], 0)
+    is_absent = lax.bitwise_not(lax.bitwise_and(exists, is_alone))
+    is_absent, values = lax.sort((is_absent, values), 0, num_keys=2)
+    return _chosen(values, lax.bitwise_not(is_absent), size, fill_value)
 
 
 @implements(np.union1d)
@@ -394,6 +367,6 @@ def union1d(ar1: Value, ar2: Value, *, size: int | None = None, fill_value: Valu
     array([1, 2, 3])
     """
     joined = concatenate([ar1, ar2], axis=None)
-    if size is None and _is_known(joined):
+    if size is None and is_known(joined):
         return np.unique(joined)
     return _distinct("union1d", joined, size, fill_value, equal_nan=True).values

@@ -25,11 +25,11 @@ SVDResult: Any = type(np.linalg.svd(np.ones((1, 1))))
 
 
 @implements(np.linalg.eigh)
-def eigh(a: Value, UPLO: str = "L") -> Any:
+def eigh(a: Value, UPLO: str | None = "L", symmetrize_input: bool = False) -> Any:
     """Return the eigenvalues and eigenvectors of a symmetric or Hermitian matrix, of which one triangle is read.
 
-    The triangle is the lower one for "L", the upper one for "U", so a gradient is a triangle, too.  The values ascend;
-    column i of the vectors belongs to value i.
+    The triangle is the lower one for "L" or None, the upper one for "U", so a gradient is a triangle, too.  The values
+    ascend; column i of the vectors belongs to value i.  With `symmetrize_input`, (a + a^H) / 2 is decomposed.
     Shapes: a [*b, n, n] -> eigenvalues [*b, n], eigenvectors [*b, n, n].  Dtypes: of a's real part, and a's; float64
     for integers.
     Derivatives: those of vectors keep their phases, and are NaN for equal values.
@@ -41,11 +41,12 @@ def eigh(a: Value, UPLO: str = "L") -> Any:
     >>> eigh(np.array([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
     array([1., 3.])
     """
-    vectors, values = linalg.eigh(a, lower=_is_lower("eigh", UPLO), symmetrize_input=False)
+    vectors, values = linalg.eigh(a, lower=_is_lower("eigh", UPLO), symmetrize_input=symmetrize_input)
     return EighResult(values, vectors)
 
 
 def _is_lower(name: str, triangle: Any) -> bool:
+    triangle = "L" if triangle is None else triangle
     if not isinstance(triangle, str) or triangle.upper() not in ("L", "U"):
         raise ValueError(
             f"{name}{where()}: UPLO is {triangle!r}. Use 'L' for the lower triangle or 'U' for the upper one."
@@ -54,8 +55,8 @@ def _is_lower(name: str, triangle: Any) -> bool:
 
 
 @implements(np.linalg.eigvalsh)
-def eigvalsh(a: Value, UPLO: str = "L") -> Value:
-    """Return the eigenvalues of a symmetric or Hermitian matrix, in ascending order.
+def eigvalsh(a: Value, UPLO: str | None = "L", *, symmetrize_input: bool = False) -> Value:
+    """Return the eigenvalues of a symmetric or Hermitian matrix, in ascending order; the options are those of `eigh`.
 
     Shapes: a [*b, n, n] -> [*b, n].  Dtype: of a's real part; float64 for integers.
     The derivative is finite for equal values, too, where it holds for symmetric functions of them.
@@ -66,7 +67,7 @@ def eigvalsh(a: Value, UPLO: str = "L") -> Value:
     >>> eigvalsh(np.array([[2.0, 1.0], [1.0, 2.0]]))
     array([1., 3.])
     """
-    return linalg.eigh(a, lower=_is_lower("eigvalsh", UPLO), symmetrize_input=False)[1]
+    return linalg.eigh(a, lower=_is_lower("eigvalsh", UPLO), symmetrize_input=symmetrize_input)[1]
 
 
 # General square matrices

@@ -20,6 +20,7 @@ from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axis, one_or_several, ravel, refuse
 from calque_numpy.creation import asarray
 from calque_numpy.joining import concatenate
+from calque_numpy.places import elements_at, first_places, require_size
 from calque_numpy.shapes import moveaxis
 
 Value = Any
@@ -37,16 +38,16 @@ def take(
     indices: Value,
     axis: int | None = None,
     out: None = None,
-    mode: str = "raise",
+    mode: str | None = "raise",
     *,
     fill_value: Value = None,
 ) -> Value:
     """Return the elements at `indices` along `axis`, or of the flat array.
 
     Shapes: a [*s, n, *t], indices [*i] -> [*s, *i, *t].  The mode "wrap" counts positions modulo n, "clip" takes the
-    nearest position, and "raise" refuses known positions out of bounds and clips traced ones.  The mode "fill", which
-    NumPy does not have, gives `fill_value` out of bounds; if it is None, NaN or the least signed or greatest unsigned
-    integer.
+    nearest position, and "raise" or None refuses known positions out of bounds and clips traced ones.  The mode "fill",
+    which NumPy does not have, gives `fill_value` out of bounds; if it is None, NaN or the least signed or greatest
+    unsigned integer.
     Raises: IndexError for a known position out of bounds; ValueError for an unknown mode or an axis out of range;
     TypeError for indices that are not integers, and for `out`.
 
@@ -72,17 +73,17 @@ def _all(count: int) -> tuple[slice, ...]:
     return (slice(None),) * count
 
 
-def checked_positions(name: str, indices: Value, size: int, mode: str) -> Value:
-    """Return the positions under a mode of NumPy's: "raise", "wrap" or "clip"; bools are 0 and 1.
+def checked_positions(name: str, indices: Value, size: int, mode: str | None) -> Value:
+    """Return the positions under a mode of NumPy's: "raise" or None, "wrap" or "clip"; bools are 0 and 1.
 
     Raises: ValueError for another mode; TypeError for indices that are no integers.
     """
     indices = as_dtype(indices, canonicalize_dtype(np.intp)) if typeof(indices).kind == "b" else indices
     if typeof(indices).kind not in "iu":
         raise TypeError(f"{name}{place()}: the indices are {typeof(indices)}. Give integers.")
-    if mode not in ("raise", "wrap", "clip"):
+    if mode not in (None, "raise", "wrap", "clip"):
         raise ValueError(f"{name}{place()}: the mode is {mode!r}. Use 'raise', 'wrap' or 'clip'.")
-    if mode == "raise" or not size:
+    if mode in (None, "raise") or not size:
         return indices
     if mode == "clip":
         return lax.clamp(0, indices, size - 1)
@@ -91,11 +92,15 @@ def checked_positions(name: str, indices: Value, size: int, mode: str) -> Value:
 
 
 @implements(np.take_along_axis)
-def take_along_axis(arr: Value, indices: Value, axis: int | None = -1) -> Value:
+def take_along_axis(
+    arr: Value, indices: Value, axis: int | None = -1, mode: str | None = None, fill_value: Value = None
+) -> Value:
     """Return the elements of which `indices` has the positions along `axis`; the other axes are matched.
 
-    Shapes: arr [*s, n, *t], indices [*s, k, *t] -> [*s, k, *t]; axes of size 1 are broadcast.
-    Raises: IndexError for a known position out of bounds; ValueError for another number of axes.
+    Shapes: arr [*s, n, *t], indices [*s, k, *t] -> [*s, k, *t]; axes of size 1 are broadcast.  JAX's `mode` is "clip",
+    "fill" or "promise_in_bounds", as for `x.at[index].get`; without it traced positions are clipped.
+    Raises: IndexError for a known position out of bounds without a mode; ValueError for another number of axes or an
+    unknown mode.
 
     >>> import numpy as np
     >>> from calque_numpy import take_along_axis
@@ -105,7 +110,8 @@ def take_along_axis(arr: Value, indices: Value, axis: int | None = -1) -> Value:
            [2, 4]])
     """
     arr, axis = _flat_or_axis("take_along_axis", arr, axis)
-    return at(arr)[along_axis("take_along_axis", arr, asarray(indices), axis)].get()
+    index = along_axis("take_along_axis", arr, asarray(indices), axis)
+    return at(arr)[index].get(mode=mode, fill_value=fill_value) if mode else at(arr)[index].get(fill_value=fill_value)
 
 
 def along_axis(name: str, arr: Value, indices: Value, axis: int) -> tuple[Value, ...]:
@@ -147,11 +153,20 @@ def _promoted(arrays: list[Value]) -> list[Value]:
 
 
 @implements(np.compress)
-def compress(condition: Value, a: Value, axis: int | None = None, out: None = None) -> Value:
-    """Return the slices along `axis` where a known vector of bools is true, or such elements of the flat array.
+def compress(
+    condition: Value,
+    a: Value,
+    axis: int | None = None,
+    out: None = None,
+    *,
+    size: int | None = None,
+    fill_value: Value = 0,
+) -> Value:
+    """Return the slices along `axis` where a vector of bools is true, or such elements of the flat array.
 
-    Raises: NonConcreteBooleanIndexError for a traced condition; ValueError for a condition of another rank;
-    TypeError for `out`.
+    With `size`, the condition may be traced: the first `size` slices, and `fill_value` after the last.
+    Raises: NonConcreteBooleanIndexError for a traced condition without `size`; ValueError for a condition of another
+    rank, or beside `size` for one that is longer than the axis; TypeError for `out`.
 
     >>> import numpy as np
     >>> from calque_numpy import compress
@@ -164,22 +179,35 @@ def compress(condition: Value, a: Value, axis: int | None = None, out: None = No
         raise ValueError(f"compress{place()}: the condition is {typeof(condition)}. Give a vector.")
     a, axis = _flat_or_axis("compress", a, axis)
     count = typeof(condition).shape[0]
+    if size is not None:
+        return _first_slices(condition, a, axis, require_size("compress", condition, size), fill_value)
     shorter = lax.slice_in_dim(a, 0, min(count, typeof(a).shape[axis]), axis=axis)
     return at(shorter)[(*_all(axis), condition)].get()
 
 
-@implements(np.extract)
-def extract(condition: Value, arr: Value) -> Value:
-    """Return the elements of the flat array where a known condition is true.
+def _first_slices(condition: Value, a: Value, axis: int, size: int, fill_value: Value) -> Value:
+    """Return the first `size` slices where a condition is true, and `fill_value` after the last."""
+    if typeof(condition).shape[0] > typeof(a).shape[axis]:
+        raise ValueError(
+            f"compress{place()}: the condition is {typeof(condition)} for axis {axis} of {typeof(a)}. Give one bool "
+            "for each slice, or fewer."
+        )
+    places, exists = first_places(condition, size)
+    return moveaxis(elements_at(moveaxis(a, axis, 0), places, exists, fill_value), 0, axis)
 
-    Raises: NonConcreteBooleanIndexError for a traced condition.
+
+@implements(np.extract)
+def extract(condition: Value, arr: Value, *, size: int | None = None, fill_value: Value = 0) -> Value:
+    """Return the elements of the flat array where a condition is true; `size` and `fill_value` as for `compress`.
+
+    Raises: NonConcreteBooleanIndexError for a traced condition without `size`.
 
     >>> import numpy as np
     >>> from calque_numpy import extract
     >>> extract(np.array([[True, False], [False, True]]), np.array([[1, 2], [3, 4]]))
     array([1, 4])
     """
-    return compress(asarray(condition).ravel(), ravel(asarray(arr)))
+    return compress(asarray(condition).ravel(), ravel(asarray(arr)), size=size, fill_value=fill_value)
 
 
 # Arrays with elements added or removed
@@ -266,6 +294,8 @@ def insert(arr: Value, obj: Any, values: Value, axis: int | None = None) -> Valu
     shape, values = typeof(arr).shape, as_dtype(asarray(values), typeof(arr).dtype)
     n, missing, obj = shape[axis], len(shape) - typeof(values).ndim, _known_positions("insert", obj)
     values = lax.expand_dims(values, range(missing)) if missing > 0 else values
+    if np.ndim(obj) == 1 and np.asarray(obj).dtype.kind == "b":
+        obj = np.flatnonzero(obj)  # NumPy before 2.2 reads a mask as integers, later releases refuse it as a list
     try:
         count = np.insert(np.arange(n), obj, 0).size - n
     except IndexError:

@@ -1,14 +1,14 @@
 """The attributes of NumPy's arrays that no other module defines: `x.argsort()`, `x.flat`, `x.tobytes()`.
 
-One idea: a method that is a function of NumPy is that function, which calls `__array_function__` of the array.  Any
-other attribute is about memory: a device array has the attribute of its value on the host; a tracer has the few that
-mean something without memory, and no other.
+One idea: a method that is a function of NumPy calls the implementation of that function, which has JAX's options beside
+NumPy's arguments.  Any other attribute is about memory: a device array has the attribute of its value on the host; a
+tracer has the few that mean something without memory, and no other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from calque_core.arrays.late_methods import LATE
 from calque_core.arrays.numpy_shapes import ravel
 from calque_core.arrays.views import view
-from calque_core.frames.source import where
+from calque_core.frames.source import mark_wrapper, where
 from calque_core.traces.tracer import is_tracer
 from calque_core.types.array_methods import ArrayMethods, array_method
 from calque_core.types.avals import typeof
@@ -45,10 +45,26 @@ CHANGES = {
     "setflags": "Such an array is always read-only. Remove the call",
 }
 _OF_TRACERS: dict[str, Callable[[Value], Any]] = {
-    "compress": lambda x: lambda condition, axis=None, out=None: np.compress(condition, x, axis, out),
     "flat": ravel,
     "view": lambda x: partial(view, x),
 }
+
+
+def _method_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method that is a function of NumPy."""
+
+    @mark_wrapper
+    @wraps(function)
+    def method(self: Value, *args: Any, **options: Any) -> Any:
+        return self.__array_function__(function, (type(self),), (self, *args), options)
+
+    return method
+
+
+@mark_wrapper
+def compress(self: Value, condition: Value, axis: int | None = None, out: None = None, **options: Any) -> Any:
+    """Return the slices along `axis` where a condition is true; JAX's options are `size` and `fill_value`."""
+    return self.__array_function__(np.compress, (type(self),), (condition, self, axis, out), options)
 
 
 def _attribute(name: str) -> property:
@@ -73,6 +89,7 @@ def _attribute(name: str) -> property:
 
 
 for _function in FUNCTIONS:
-    array_method(_function)
-for _name in set(LATE["missing_methods"].split()) - {function.__name__ for function in FUNCTIONS}:
+    array_method(_method_of(_function))
+array_method(compress)
+for _name in set(LATE["missing_methods"].split()) - {"compress", *(function.__name__ for function in FUNCTIONS)}:
     setattr(ArrayMethods, _name, _attribute(_name))

@@ -67,7 +67,7 @@ def reduced_count(shape: tuple[int, ...], axes: tuple[int, ...], where: Value = 
 
 @implements(np.sum)
 @array_operation
-def sum(
+def sum(  # noqa: PLR0913  (NumPy's arguments, and an option of JAX's)
     a: Value,
     axis: Axes = None,
     dtype: DType = None,
@@ -75,10 +75,13 @@ def sum(
     keepdims: bool = False,
     initial: Value = 0,
     where: Value = True,
+    *,
+    promote_integers: bool = True,
 ) -> Value:
     """Return the sum over `axis`: one axis, several axes, or all for None.
 
-    Dtype: kept for floats; bools and small integers become the default integer, unless `dtype` is another.
+    Dtype: kept for floats; bools and small integers become the default integer, unless `dtype` is another.  Without
+    `promote_integers`, integers keep theirs, as in JAX.
     Raises: ValueError for an axis out of range; TypeError for `out`.
 
     >>> import numpy as np
@@ -90,7 +93,7 @@ def sum(
     refuse("sum", out=out)
     aval = typeof(a)
     if dtype is not None or aval.kind not in "fc":
-        a = as_dtype(a, sum_dtype(aval.dtype) if dtype is None else canonicalize_dtype(dtype))
+        a = as_dtype(a, _total_dtype(aval.dtype, dtype, promote_integers))
     axes = reduced_axes("sum", axis, aval.ndim)
     a = fill_masked(a, where, 0)
     reduce = lax.reduce_or if typeof(a).kind == "b" else lax.reduce_sum  # bools only by dtype=bool
@@ -100,6 +103,13 @@ def sum(
 
 def _is_zero(x: Value) -> bool:
     return isinstance(x, (int, float)) and x == 0
+
+
+def _total_dtype(dtype: np.dtype[Any], requested: DType, promote_integers: bool) -> np.dtype[Any]:
+    """Return the dtype of a sum or a product of elements of `dtype`."""
+    if requested is not None:
+        return canonicalize_dtype(requested)
+    return dtype if kind_of(dtype) in "iu" and not promote_integers else sum_dtype(dtype)
 
 
 def sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -114,7 +124,7 @@ def sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 @implements(np.prod)
 @array_operation
-def prod(
+def prod(  # noqa: PLR0913  (NumPy's arguments, and an option of JAX's)
     a: Value,
     axis: Axes = None,
     dtype: DType = None,
@@ -122,10 +132,13 @@ def prod(
     keepdims: bool = False,
     initial: Value = 1,
     where: Value = True,
+    *,
+    promote_integers: bool = True,
 ) -> Value:
     """Return the product over `axis`: one axis, several axes, or all for None.
 
-    Dtype: kept for floats; bools and small integers become the default integer, unless `dtype` is another.
+    Dtype: kept for floats; bools and small integers become the default integer, unless `dtype` is another.  Without
+    `promote_integers`, integers keep theirs, as in JAX.
     Raises: ValueError for an axis out of range; TypeError for `out`.
 
     >>> import numpy as np
@@ -137,7 +150,7 @@ def prod(
     refuse("prod", out=out)
     aval = typeof(a)
     axes = reduced_axes("prod", axis, aval.ndim)
-    dtype = sum_dtype(aval.dtype) if dtype is None else canonicalize_dtype(dtype)
+    dtype = _total_dtype(aval.dtype, dtype, promote_integers)
     a = fill_masked(truth(a) if dtype.kind == "b" else as_dtype(a, dtype), where, 1)
     reduce = lax.reduce_and if typeof(a).kind == "b" else lax.reduce_prod  # bools only by dtype=bool
     product = reduce(a, axes, keepdims=keepdims)

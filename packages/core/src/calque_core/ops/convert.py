@@ -39,6 +39,8 @@ def wide_integer(x: Value, dtype: np.dtype[Any]) -> Value:
     The default integer, which has no say in the result, may not hold it.
     Raises: OverflowError if it does not fit.
 
+    >>> import numpy as np
+    >>> from calque_core.extend.numpy_functions import wide_integer
     >>> wide_integer(2**64 - 1, np.dtype("uint64")), wide_integer(1, np.dtype("uint64"))
     (np.uint64(18446744073709551615), 1)
     """

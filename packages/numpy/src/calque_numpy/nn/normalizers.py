@@ -203,12 +203,12 @@ def _mean(x: Value, axes: tuple[int, ...], where: Value) -> Value:
 
 @by_types
 def one_hot(x: Value, num_classes: int, *, dtype: DType = None, axis: int = -1) -> Value:
-    """Return for each integer of x a vector along the new axis `axis`, 1 at that position and 0 elsewhere.
+    """Return for each number of x a vector along the new axis `axis`, 1 at that position and 0 elsewhere.
 
-    An integer outside of [0, num_classes) gives zeros.
+    A number outside of [0, num_classes), or between integers, gives zeros.
     Shapes: x [*s, *t] -> [*s, num_classes, *t], with `axis` as a position in the result.  Dtype: `dtype`, or the
     default float.
-    Raises: TypeError unless x holds integers; ValueError for an axis out of range, or a negative number of classes.
+    Raises: TypeError unless x holds real numbers; ValueError for an axis out of range, or a negative number of classes.
 
     >>> import numpy as np
     >>> from calque_numpy.nn import one_hot
@@ -217,12 +217,14 @@ def one_hot(x: Value, num_classes: int, *, dtype: DType = None, axis: int = -1) 
            [1., 0., 0.]])
     """
     aval, size = typeof(x), integer("one_hot", "num_classes", num_classes)
-    if aval.dtype.kind not in "iu":
-        raise TypeError(f"one_hot of {aval}{place()}: the classes are no integers. Convert them: x.astype(int).")
+    if aval.kind not in "iuf":
+        raise TypeError(f"one_hot of {aval}{place()}: the classes are no real numbers. Convert them: x.astype(int).")
     if size < 0:
         raise ValueError(f"one_hot{place()}: num_classes is {size}. Give zero or more.")
     d = canonical_axis("one_hot", integer("one_hot", "axis", axis), aval.ndim + 1)
     shape = (*aval.shape[:d], size, *aval.shape[d:])
-    places = lax.broadcasted_iota(scalar_dtype(int), shape, d)
+    if aval.kind == "f" and aval.dtype.itemsize < 4:
+        x = lax.convert_element_type(x, "float32")  # a short float does not hold every class
+    places = lax.broadcasted_iota(typeof(x).dtype if aval.kind == "f" else scalar_dtype(int), shape, d)
     out_dtype = scalar_dtype(float) if dtype is None else dtype_argument(dtype)
     return lax.convert_element_type(lax.eq(lax.expand_dims(x, (d,)), places), out_dtype)
