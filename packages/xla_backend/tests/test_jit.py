@@ -1,5 +1,6 @@
 import copy
 import dataclasses
+import enum
 import gc
 import inspect
 import math
@@ -1085,3 +1086,18 @@ def test_a_weak_array_is_passed_to_a_program_of_strong_ones_as_it_is():
     s = jit(lambda s: s + 1.0)(1.0)
     (out,) = jit_p.bind(s, jaxpr=make_jaxpr(lax.sin)(np.float64(1.0)), name="f", compiler=compiler_of(()))
     assert float(out) == pytest.approx(np.sin(2.0))
+
+
+class Metres(float):
+    """A length."""
+
+
+def test_numbers_of_derived_classes_are_arguments_and_operands():
+    order = enum.IntEnum("Order", ["FIRST", "SECOND"])
+    double = jit(lambda x: x * order.SECOND)
+    for _ in range(3):
+        assert double(order.SECOND) == 4
+        assert double(Metres(1.5)) == 3.0
+    assert device_put(Metres(2.0)) == 2.0
+    np.testing.assert_array_equal(device_put(np.ones(2, np.float32)) * Metres(2.0), np.full(2, 2.0, np.float32))
+    assert jit(lambda x: x)(Metres(2.0)).weak_type

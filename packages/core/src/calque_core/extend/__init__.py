@@ -138,6 +138,7 @@ if _TYPE_CHECKING:
     )
     from calque_core.traces.tracer import check_lift
     from calque_core.types.array_methods import decided_by_types, elementwise_function, types_decide
+    from calque_core.types.numbers import is_number, plain_number
     from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type
     from calque_core.types.dtypes import SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype
     from calque_core.types.limits import bit_width, highest, lowest, wide_dtype
@@ -269,6 +270,7 @@ _LATE = {
     ),
     "calque_core.traces.tracer": "check_lift",
     "calque_core.types.array_methods": "decided_by_types, elementwise_function, types_decide",
+    "calque_core.types.numbers": "is_number, plain_number",
     "calque_core.types.avals": "NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type",
     "calque_core.types.dtypes": "SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype",
     "calque_core.types.limits": "bit_width, highest, lowest, wide_dtype",
@@ -295,6 +297,7 @@ __all__ = [
     "register_function_evaluator",
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
+    "is_number", "plain_number",
     "scalar_dtype", "real_dtype", "dtype_name", "kind_of", "SHORT_DTYPES", "short_dtype", "wide_dtype",
     "sum_dtype", "bit_width", "highest", "lowest", "narrow", "strong",
     # Memory

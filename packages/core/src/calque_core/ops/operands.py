@@ -28,6 +28,7 @@ from calque_core.types.avals import Shape, ShapedArray, typeof
 from calque_core.types.avals import _aval_functions as aval_functions
 from calque_core.types.dtypes import canonicalize_dtype, kind_of, scalar_dtype
 from calque_core.types.limits import iinfo
+from calque_core.types.numbers import is_number, plain_number
 from calque_core.types.promotion import weak_promotion
 
 Value = Any
@@ -241,4 +242,6 @@ def promoted_type(avals: Sequence[ShapedArray]) -> np.dtype[Any]:
 def _convert(x: Value, aval: ShapedArray, dtype: np.dtype[Any]) -> Value:
     if aval.dtype == dtype:
         return x
-    return from_python(x, dtype) if type(x) in PYTHON_SCALARS else convert_element_type(x, dtype)
+    if type(x) in PYTHON_SCALARS:
+        return from_python(x, dtype)
+    return from_python(plain_number(x), dtype) if is_number(x) else convert_element_type(x, dtype)

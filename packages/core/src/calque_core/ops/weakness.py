@@ -16,6 +16,7 @@ from calque_core.ops.convert import convert_element_type
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.types.avals import ShapedArray, typeof
 from calque_core.types.dtypes import kind_of, scalar_dtype
+from calque_core.types.numbers import is_number
 
 Value = Any
 
@@ -68,7 +69,7 @@ def strong(x: Value) -> Value:
     aval = typeof(x)
     if not getattr(aval, "weak_type", False):
         return x
-    if type(x) in PYTHON_SCALARS:
+    if type(x) in PYTHON_SCALARS or is_number(x):
         return aval.dtype.type(x)
     return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=False)
 

@@ -40,6 +40,7 @@ from calque_core.traces.tracer import Tracer, check_lift
 from calque_core.types.avals import NUMPY_SCALARS, ShapedArray, is_array_like, short_repr, typeof
 from calque_core.types.avals import _aval_functions as aval_functions
 from calque_core.types.dtypes import canonicalize_dtype
+from calque_core.types.numbers import is_number, plain_number
 from calque_core.types.stand_in import ShapeDtypeStruct
 
 SCALAR_TYPES = frozenset((bool, int, float, complex, *NUMPY_SCALARS))
@@ -155,6 +156,8 @@ class JaxprTrace(Trace):
             aval = typeof(x)
             if kind is ShapeDtypeStruct:
                 raise TypeError(f"{self.describe()}: {no_value_message(x)}")
+            if is_number(x):
+                return self.constant(plain_number(x))
             if isinstance(x, np.generic):
                 return Literal(canonical_value(x), aval)
             if isinstance(x, np.ndarray) and not x.ndim:

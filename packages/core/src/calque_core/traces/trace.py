@@ -27,6 +27,7 @@ from calque_core.hooks import close_check, result_checks
 from calque_core.traces.tracer import Tracer, escape_message
 from calque_core.types.avals import NUMPY_SCALARS, _refusal, is_array_like
 from calque_core.types.dtypes import canonicalize_dtype, scalar_dtype
+from calque_core.types.numbers import is_number, plain_number
 from calque_core.types.stand_in import ShapeDtypeStruct
 
 Value = Any
@@ -347,9 +348,11 @@ def _only_evaluator(primitive: Any, args: Sequence[Value]) -> Evaluator | None:
 
 
 def _base_array(x: Value) -> Value:
-    """Return an unusual NumPy value (a subclass, an ml_dtypes scalar, ...) as a plain array; keep plain values."""
+    """Return an unusual value (of a subclass, an ml_dtypes scalar, ...) as a plain array or number."""
     if type(x) in plain_types:
         return x
+    if is_number(x):
+        return plain_number(x)
     if isinstance(x, (np.ndarray, np.generic)):
         return np.asarray(x).view(np.ndarray)
     raise TypeError(no_value_message(x))

@@ -32,6 +32,7 @@ from calque_core.types.dtypes import (
     kind_of,
     short_name,
 )
+from calque_core.types.numbers import is_number, plain_number
 
 Shape = tuple[int, ...]
 AxisNames = frozenset[Any]
@@ -254,10 +255,14 @@ def is_array_like(x: object) -> bool:
     """
     if type(x) is np.ndarray:
         return x.dtype.kind in "biufc" or _refusal(x) is None
-    return type(x) in _aval_functions or (isinstance(x, (np.ndarray, np.generic)) and _refusal(x) is None)
+    if type(x) in _aval_functions:
+        return True
+    return is_number(x) or (isinstance(x, (np.ndarray, np.generic)) and _refusal(x) is None)
 
 
 def _typeof_other(x: Value) -> Any:
+    if is_number(x):
+        return typeof(plain_number(x))
     problem = _refusal(x)
     if problem is not None:
         call = current_call()
