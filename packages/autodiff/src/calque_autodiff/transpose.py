@@ -71,8 +71,9 @@ def backward(
     before = context.source
     try:
         pull_steps(eqns, bars, context)
-        if eqns:
-            _pull_back(eqns, known, bars, context)
+        if not eqns:  # often in evaluation: code keeps no sign apart
+            return bars
+        _pull_back(eqns, known, bars, context)
         return {v: computed(ct) if type(ct) is Negative else ct for v, ct in bars.items()}
     except FloatingPointError as error:
         if not (context.settings.debug_nans or context.settings.debug_infs):  # their errors have the place

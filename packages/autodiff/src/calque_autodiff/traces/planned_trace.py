@@ -60,6 +60,8 @@ _MOST_DERIVATIVES = 3  # one inside the other: the code of more is large, and pa
 
 def may_plan(parent: Trace | None) -> bool:
     """Tell whether a derivative over a trace may have plans."""
+    if parent is evaluation:  # nearly always
+        return True
     if not all_take_plans(parent):
         return False
     derivatives = 1

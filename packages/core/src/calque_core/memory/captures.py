@@ -210,7 +210,8 @@ class Captures:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.release()
+        if self.held is not NOTHING:
+            self.release()
 
 
 def _make_writable() -> None:
