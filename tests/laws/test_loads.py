@@ -30,12 +30,12 @@ LOADED = {  # the standard library and NumPy, and our own packages
 CORE = {  # the modules of core by folder; operations and the operators of arrays come with the first tracer
     "": "backends config context epoch errors hooks late lax record setting_values start_requests",
     "calls": "api_util",
-    "frames": "recursion source tracebacks",
+    "frames": "names recursion source tracebacks",
     "jaxprs": "effects jaxpr",
     "memory": "uncopied",
     "primitives": "families primitive rule_results rules",
     "traces": "trace tracer",
-    "types": "array_methods avals dtypes stand_in",
+    "types": "array_methods avals dtypes numbers stand_in",
 }
 GRADIENT = {  # the modules of autodiff that `grad` of a first function loads, by folder
     "": (

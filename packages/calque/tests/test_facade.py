@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import importlib.util
 import pkgutil
 import subprocess
 import sys
@@ -177,7 +178,10 @@ class Model:
 @pytest.mark.parametrize(
     "use",
     [
-        lambda f, x: calque.jit(f)(x),
+        pytest.param(
+            lambda f, x: calque.jit(f)(x),
+            marks=pytest.mark.skipif(not importlib.util.find_spec("calque_xla_backend"), reason="without the backend"),
+        ),
         lambda f, x: calque.vmap(f)(x[None]),
         lambda f, x: calque.grad(f)(x),
         lambda f, x: calque.value_and_grad(f)(x),

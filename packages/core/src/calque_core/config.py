@@ -29,7 +29,6 @@ from calque_core.frames.names import named_after
 from calque_core.frames.source import mark_wrapper, where
 from calque_core.setting_values import with_report, with_setting
 from calque_core.start_requests import DeviceMemory, request_cpu_devices, request_device_memory, request_platforms
-from calque_core.types.avals import short_repr
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -44,9 +43,7 @@ class _Held(entered):
 
     def __call__(self, fun: _F) -> _F:
         if not callable(fun):
-            raise TypeError(
-                f"{self.name}{where()} got {short_repr(fun)} to decorate. Give a function, or use it in a `with`."
-            )
+            raise TypeError(f"{self.name}{where()} got {fun!r} to decorate. Give a function, or use it in a `with`.")
         block, name, value = type(self), self.name, self.value
 
         @mark_wrapper

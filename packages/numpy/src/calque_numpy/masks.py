@@ -8,13 +8,13 @@ Read next: `matrices.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from calque_core import finfo, implements, lax, typeof
-from calque_core.extend import elementwise_function, types_decide
+from calque_core.extend import elementwise_function, late_function, types_decide
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import (
     absolute,
@@ -27,10 +27,10 @@ from calque_core.extend.numpy_functions import (
     promoted_dtype,
     truth,
 )
-from calque_numpy.creation import asarray
-from calque_numpy.places import nonzero_places
 
 Value = Any
+
+nonzero_places: Callable[..., tuple[Value, ...]] = late_function("calque_numpy.places", "nonzero_places")
 
 
 @implements(np.where)
@@ -53,7 +53,7 @@ def where(
     (array([ 1, -1, -1]),)
     """
     if x is None and y is None:
-        return nonzero_places("where", asarray(condition), size, fill_value)
+        return nonzero_places("where", condition, size, fill_value)
     if x is None or y is None:
         raise TypeError(
             f"where{place()} got one alternative. Give both alternatives, where(condition, x, y), or none for the "

@@ -71,6 +71,7 @@ def nonzero(a: Value, *, size: int | None = None, fill_value: Value = None) -> t
 
 def nonzero_places(name: str, a: Value, size: int | None, fill_value: Value) -> tuple[Value, ...]:
     """Return the places of the nonzero elements for the function `name`."""
+    a = asarray(a)
     shape = typeof(a).shape
     if not shape:
         raise ValueError(f"{name} of {typeof(a)}{place()}: a scalar has no axes. Use numpy.atleast_1d.")
