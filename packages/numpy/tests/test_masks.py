@@ -1,5 +1,7 @@
 """Elements chosen by conditions, and comparisons of wholes, are NumPy's."""
 
+import enum
+
 import numpy as np
 import pytest
 
@@ -125,3 +127,11 @@ def test_where_of_a_condition_alone_is_nonzero():
         for got in (f(c), eval_jaxpr(jaxpr, jaxpr.consts, c)):
             np.testing.assert_array_equal(got, [[0, 0, 1, -1, -1], [1, 2, 0, -1, -1]])
     make_jaxpr(lambda x: [x, *cnp.where(c)])(1.0)  # a known condition needs no size
+
+
+def test_a_member_of_an_enumeration_is_a_number():
+    second, x = enum.IntEnum("Order", ["FIRST", "SECOND"]).SECOND, np.array([1.0, 3.0])
+    choose = lambda x: cnp.where(x > 1.0, x, second)
+    np.testing.assert_array_equal(choose(x), [2.0, 3.0])
+    np.testing.assert_array_equal(eval_jaxpr(make_jaxpr(choose)(x), (), x)[0], [2.0, 3.0])
+    np.testing.assert_array_equal(cnp.stack([x[0], second]), [1.0, 2.0])
