@@ -207,6 +207,7 @@ def test_keys_are_no_indices():
 def test_keys_have_a_size_in_bytes_and_a_copy():
     keys = random.split(random.key(0), 3)
     assert (keys.itemsize, keys.nbytes) == (8, 24)
+    assert keys.block_until_ready() is keys
     copy = keys.copy()
     assert (copy == keys).all()
     assert not np.shares_memory(copy.words, keys.words)

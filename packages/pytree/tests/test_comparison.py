@@ -276,5 +276,6 @@ def test_a_snapshot_holds_copies_of_data_that_can_change(data):
 
 
 def test_a_structure_without_such_data_is_its_own_snapshot():
-    treedef = structure({"a": [1.0, (2.0, None)]})
-    assert treedef.snapshot() is treedef
+    for tree in ({"a": [1.0, (2.0, None)]}, [Scale(1.0, (2, "text")), {1: 2.0}]):
+        treedef = structure(tree)
+        assert treedef.snapshot() is treedef

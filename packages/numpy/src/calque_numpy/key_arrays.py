@@ -113,8 +113,9 @@ class KeyArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self.words.devices()  # type: ignore[no-any-return]
 
     def block_until_ready(self) -> KeyArray:
-        """Wait until keys on a device are computed; return them."""
-        self.words.block_until_ready()
+        """Wait until the keys are computed, which NumPy's are; return them."""
+        if hasattr(self.words, "block_until_ready"):
+            self.words.block_until_ready()
         return self
 
     def copy(self) -> KeyArray:

@@ -173,12 +173,15 @@ def kept(data: NodeData) -> NodeData:
 
     Raises: TypeError for other data.
     """
-    kind = type(data)
-    if kind is list or kind is set or kind is tuple:
-        return kind(map(kept, data))
-    if kind is dict:
-        return {key: kept(value) for key, value in data.items()}
-    hash(data)
+    try:
+        hash(data)
+    except TypeError:
+        kind = type(data)
+        if kind is dict:
+            return {key: kept(value) for key, value in data.items()}
+        if kind in (list, set, tuple):
+            return kind(map(kept, data))
+        raise
     return data
 
 

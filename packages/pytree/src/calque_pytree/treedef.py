@@ -91,6 +91,7 @@ class PyTreeDef:
     def snapshot(self) -> PyTreeDef:
         """Return the structure with data that nobody can change: lists, sets and dicts among them are copied.
 
+        Without such data it is the same structure.
         Raises: TypeError for other data without a hash.
 
         >>> from calque_pytree import structure
@@ -100,7 +101,10 @@ class PyTreeDef:
         """
         if self.key is self:
             return self
-        nodes = tuple([node and (node[0], node[1], kept(node[2])) for node in self.nodes])
+        data = [node and kept(node[2]) for node in self.nodes]
+        if all(node is None or node[2] is x for node, x in zip(self.nodes, data)):
+            return self
+        nodes = tuple([node and (node[0], node[1], x) for node, x in zip(self.nodes, data)])
         return PyTreeDef(nodes, self.num_leaves)
 
     def unflatten(self, leaves: Iterable[Leaf]) -> Tree:

@@ -98,9 +98,8 @@ def _numpy_array(items: Sequence[Value], caller: str, is_converted: bool) -> Val
     try:
         out = np.asarray(items)
     except ValueError as error:
-        call = caller + where() if caller else current_call()
         raise ShapeError(
-            f"{call and call + ': '}{short_repr(items)} is no array, since its items have different shapes. Give items "
+            f"{_subject(caller)}{short_repr(items)} is no array, since its items have different shapes. Give items "
             "of one shape, or one array for each."
         ) from error
     if out.dtype.kind not in KINDS or not all(type(leaf) in SCALARS for leaf in leaves(items)):
@@ -111,11 +110,16 @@ def _numpy_array(items: Sequence[Value], caller: str, is_converted: bool) -> Val
     try:
         return np.asarray(items, default)
     except OverflowError as error:
-        call = caller + where() if caller else current_call()
         raise OverflowError(
-            f"{call and call + ': '}an integer of {short_repr(items)} does not fit {default}. Give a dtype that holds "
+            f"{_subject(caller)}an integer of {short_repr(items)} does not fit {default}. Give a dtype that holds "
             "it: numpy.array(items, dtype)."
         ) from error
+
+
+def _subject(caller: str) -> str:
+    """Return the beginning of a message: the function `caller`, or calque's function in use, and its line."""
+    call = caller + where() if caller else current_call()
+    return call and f"{call}: "
 
 
 def _row(item: Value) -> Value:

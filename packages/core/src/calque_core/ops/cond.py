@@ -138,7 +138,7 @@ def cond(
 def _on_own_operands(
     x: Any, true_fun: Callable[..., Any], y: Any, false_fun: Callable[..., Any]
 ) -> tuple[Callable[..., Any], Callable[..., Any], tuple[Any, Any]]:
-    """Return the functions of both operands, each of which uses its own, and the operands."""
+    """Return two functions of both operands, which use one each, and the operands."""
     first = named_after(true_fun)(lambda x, y: true_fun(x))
     second = named_after(false_fun)(lambda x, y: false_fun(y))
     return first, second, (x, y)

@@ -74,9 +74,11 @@ class TracedFunction:
         Raises: TypeError for static data in them that may change while the program is kept.
         """
         leaves, in_tree = tree_flatten(dynamic)
-        if in_tree.data_without_hash is not None:
-            raise TypeError(data_message(f"jit of {describe_function(self.fun)}{where()}", in_tree))
-        return Call(statics, keys, dynamic, leaves, in_tree.snapshot())
+        try:
+            kept_tree = in_tree.snapshot()
+        except TypeError:
+            raise TypeError(data_message(f"jit of {describe_function(self.fun)}{where()}", in_tree)) from None
+        return Call(statics, keys, dynamic, leaves, kept_tree)
 
     def avals(self, call: Call) -> tuple[Any, ...]:
         """Return the types of the leaves.  Raises: TypeError that names an argument that is not an array."""
