@@ -76,6 +76,12 @@ def test_parameters_that_can_be_told_apart_have_keys_that_differ(one, other):
     assert exact_params({"k": one}) == exact_params({"k": one})
 
 
+def test_a_parameter_that_may_change_has_no_plan():
+    plans = Plans(lambda: "a plan")
+    assert [plans.find([neg_p, exact_params({"k": [1, 2], "l": 0})]) for _ in range(4)] == [None] * 4
+    assert not plans.known
+
+
 # One plan for all shapes
 
 

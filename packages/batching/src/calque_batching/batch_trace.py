@@ -82,7 +82,7 @@ class BatchTrace(Trace):
         self.has_plans = not self.is_in_mesh and all_take_plans(parent)
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
-        if self.has_plans and primitive.is_leaf and are_canonical(args):
+        if self.has_plans and primitive.is_leaf and (here().settings.enable_x64 or are_canonical(args)):
             key = self._key_of(primitive, args)
             if params:
                 key.append(exact_params(params))

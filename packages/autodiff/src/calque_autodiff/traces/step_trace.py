@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.traces.planned_trace import PlannedTrace, PlannedTracer
-from calque_autodiff.traces.steps import LinearizedOperation, Step, new_step
+from calque_autodiff.traces.steps import LinearizedOperation, Step, new_object, new_step
 from calque_core import Var, evaluation
 from calque_core.extend import JitTracer, Position, current_position, plain_types
 
@@ -38,7 +38,10 @@ class StepTrace(PlannedTrace):
         for i in operation.captured:
             primals[i] = self.safe_residual(primals[i])
         try:
-            if plain_types.keys() >= set(map(type, primals)):
+            is_plain = True
+            for x in primals:  # a set of their classes takes 0.2 us more
+                is_plain = is_plain and type(x) in plain_types
+            if is_plain:
                 out, residuals = operation.run(*primals)
             else:
                 of_rules = operation.with_programs()
@@ -51,9 +54,13 @@ class StepTrace(PlannedTrace):
         position = current_position(3)
         if operation.pull is None:
             return self.record_several(operation, invars, out, residuals, position)
-        step = new_step((operation, invars, Var(operation.dot_avals[0]), residuals, position))
+        var = new_object(Var)
+        var.aval = operation.dot_avals[0]
+        step = new_step((operation, invars, var, residuals, position))
         self.tangent_trace.eqns.append(step)  # type: ignore[attr-defined]
-        return [PlannedTracer(self, out, step, operation.out_avals[0])]
+        result = new_object(PlannedTracer)
+        result._trace, result.primal, result._tangent, result.aval = self, out, step, operation.out_avals[0]
+        return [result]
 
     def record_several(
         self,

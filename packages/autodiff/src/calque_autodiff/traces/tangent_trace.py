@@ -91,11 +91,7 @@ class TangentTrace(JaxprTrace):
                 return self.record_layout(primitive, args[0], params)
         if not here().settings.enable_x64:
             args = self.narrow_known(args)
-        return self.record(
-            primitive,
-            [x.variable if type(x) is JitTracer and x._trace is self else self.constant(x) for x in args],
-            params,
-        )
+        return super().process_primitive(primitive, args, params)
 
     def known_once(self, primitive: Primitive, args: Sequence[Value]) -> list[Value]:
         """Let an outer derivative process an operation without parameters, once per operands.
@@ -115,14 +111,14 @@ class TangentTrace(JaxprTrace):
 
     def record_layout(self, primitive: Primitive, x: Value, params: dict[str, Any]) -> list[Value]:
         """Record an operation that only places elements, as one with the same operation that made its operand."""
-        invar: Any = x.variable
-        first = self.layouts.get(invar)
+        first = self.layouts.get(x.variable)
         merged = merged_layout(first, primitive, params)
         if merged is not None:
-            invar, params = first.invars[0], merged  # type: ignore[union-attr]
-            if changes_nothing(params, invar.aval, *primitive.abstract(invar.aval, **params)):
-                return [JitTracer(self, invar.aval, invar, x.position)]
-        outs = self.record(primitive, [invar], params)
+            invar: Any = first.invars[0]  # type: ignore[union-attr]
+            x, params = JitTracer(self, invar.aval, invar, x.position), merged
+            if changes_nothing(params, x.aval, *primitive.abstract(x.aval, **params)):
+                return [x]
+        outs = super().process_primitive(primitive, [x], params)
         self.layouts[outs[0].variable] = self.eqns[-1]
         return outs
 
@@ -159,10 +155,6 @@ class TangentTrace(JaxprTrace):
     def owns(self, x: Value) -> bool:
         """Tell whether `x` is one of the tangents being recorded."""
         return type(x) is JitTracer and x._trace is self
-
-    def atom(self, x: Value) -> Atom:
-        """Return the variable or literal that stands for `x`."""
-        return x.variable if self.owns(x) else self.constant(x)
 
     def constant(self, x: Value) -> Atom:
         if type(x) in NUMPY_AVALS and here().settings is DEFAULT_SETTINGS:  # a number among residuals; 0.4 us sooner
@@ -202,7 +194,7 @@ def record(primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) 
     """Record an equation in the current tangent trace, unsplit: a `partial_eval` rule does so with its linear half."""
     trace = here().trace
     assert isinstance(trace, TangentTrace), trace
-    return trace.record(primitive, [trace.atom(x) for x in args], params)
+    return JaxprTrace.process_primitive(trace, primitive, args, params)
 
 
 def is_linearized(primals: Sequence[Value], tangents: Sequence[Value]) -> bool:

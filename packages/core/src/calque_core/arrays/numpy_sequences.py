@@ -136,7 +136,7 @@ _ARRAYS = frozenset((
     "nan", "neginf", "operands", "p", "posinf", "prepend", "prototype", "q", "seq_of_zeros", "start", "stop",
     "test_elements", "u", "v", "val", "values", "w", "weights", "where", "x", "x1", "x2", "xi", "xp", "y", "z",
 ))  # fmt: skip
-_SEQUENCES = frozenset((list, tuple))
+SEQUENCES = frozenset((list, tuple))
 _SEQUENCES_OF_ARRAYS = frozenset(["arrays", "choicelist", "condlist", "tup"])
 _OF_LISTS = frozenset((  # functions that read their lists
     "array", "asarray", "block", "einsum", "einsum_path", "from_dlpack", "histogram2d", "histogramdd",
@@ -150,18 +150,18 @@ def with_arrays(
     if function.__name__ in _OF_LISTS:
         return args, kwargs
     for position, x in enumerate(args):
-        if type(x) in _SEQUENCES:
+        if type(x) in SEQUENCES:
             name = _name(function, position)
             args = (*args[:position], _argument(function, name, x), *args[position + 1 :])
     for name, x in kwargs.items():
-        if type(x) in _SEQUENCES:
+        if type(x) in SEQUENCES:
             kwargs = {**kwargs, name: _argument(function, name, x)}
     return args, kwargs
 
 
 def _argument(function: Function, name: str, x: Value) -> Value:
     if name in _SEQUENCES_OF_ARRAYS:
-        return [array_of(item, function.__name__) if type(item) in _SEQUENCES else item for item in x]
+        return [array_of(item, function.__name__) if type(item) in SEQUENCES else item for item in x]
     return array_of(x, function.__name__) if name in _ARRAYS else x
 
 
@@ -215,7 +215,7 @@ def with_items(function: Function, args: Sequence[Value]) -> tuple[Function, Seq
     >>> with_items(sum, ([1.0, 2.0],))
     (<built-in function sum>, ([1.0, 2.0],))
     """
-    if _SEQUENCES.isdisjoint(map(type, args)) or not any(type(x) in _SEQUENCES and _holds_tracer(x) for x in args):
+    if SEQUENCES.isdisjoint(map(type, args)) or not any(type(x) in SEQUENCES and _holds_tracer(x) for x in args):
         return function, args
     items: list[Value] = []
     structure = tuple([_structure(x, items) for x in args])
@@ -224,11 +224,11 @@ def with_items(function: Function, args: Sequence[Value]) -> tuple[Function, Seq
 
 def _structure(x: Value, items: list[Value]) -> Any:
     """Append the items of nested lists, or any other value, to a list; return their structure."""
-    if type(x) in _SEQUENCES:
+    if type(x) in SEQUENCES:
         return (type(x), *[_structure(item, items) for item in x])
     items.append(x)
     return None
 
 
 def _holds_tracer(x: Sequence[Value]) -> bool:
-    return any(isinstance(item, Tracer) or (type(item) in _SEQUENCES and _holds_tracer(item)) for item in x)
+    return any(isinstance(item, Tracer) or (type(item) in SEQUENCES and _holds_tracer(item)) for item in x)

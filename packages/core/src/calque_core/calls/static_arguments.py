@@ -102,8 +102,8 @@ def static_arguments(caller: str, fun: Any, argnums: Any, argnames: Any, option:
     """
     positions = tuple_of_ints(caller, f"{option}_argnums", () if argnums is None else argnums)
     names = tuple_of_names(caller, f"{option}_argnames", argnames)
-    parameters = parameters_of(fun)
-    if parameters is None or not (positions or names):
+    parameters = parameters_of(fun) if positions or names else None
+    if parameters is None:
         return StaticArguments(positions, names)
     positional = _positional(parameters)
     if not _has(parameters, inspect.Parameter.VAR_POSITIONAL):

@@ -30,6 +30,12 @@ def integers(name: str, argument: str, values: Any) -> tuple[int, ...]:
     >>> integers("reshape", "new_sizes", [2, 3])
     (2, 3)
     """
+    if type(values) is tuple:
+        for x in values:
+            if type(x) is not int:
+                break
+        else:  # nearly always; 0.1 us sooner
+            return values
     try:
         if not isinstance(values, _UNORDERED):
             return tuple(map(index, values))

@@ -186,7 +186,7 @@ def floating(x: Value) -> Value:
         return x
     if type(x) is float:
         return strong(x)
-    aval = typeof(x)
+    aval = aval_functions.get(type(x), typeof)(x)
     if aval.kind in "fc":
         return x
     return _convert(x, aval, float_dtype(aval))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
 from operator import index
 from typing import Any, ParamSpec
 
@@ -56,7 +57,7 @@ def make_jaxpr(
         names = functools.partial(arg_names, fun, *dynamic)
         check_arrays([0 if isinstance(x, AbstractValue) else x for x in leaves], names, caller)
         flat = FlatFunction(with_static(fun, "make_jaxpr", statics), in_tree, "make_jaxpr")
-        with entered(axis_env=(*here().axis_env, *named)):
+        with entered(axis_env=(*here().axis_env, *named)) if named else nullcontext():
             jaxpr = stage(flat, [abstract(x) for x in leaves], user_fun=fun, arg_names=names)
         if not return_shape:
             return jaxpr

@@ -57,12 +57,12 @@ def exact_params(params: Mapping[str, Any]) -> tuple[Any, ...]:
             return item
     values = tuple(params.values())
     try:
-        exact: Any = marshal.dumps(values, 2)  # 0.1 us for numbers, texts and tuples; later versions count references
-        if _BUFFER in exact:
-            exact = _told_apart(values)
-    except ValueError:
-        exact = _told_apart(values)
-    return *params, values, exact
+        exact = marshal.dumps(values, 2)  # 0.1 us for numbers, texts and tuples; later versions count references
+        if _BUFFER not in exact and hash(values):  # a list has bytes, too, but no hash: it may change
+            return *params, exact
+    except (TypeError, ValueError):
+        pass
+    return *params, values, _told_apart(values)
 
 
 _BUFFER = ord("s")  # marks the bytes of a buffer, such as a scalar of NumPy's, whose class `marshal` does not write

@@ -14,7 +14,7 @@ from typing import Any
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.jaxprs.straight_line import function_of
 from calque_core.primitives.primitive import Primitive
-from calque_core.staging.jit_tracer import NO_PARAMS, JitTracer, new_eqn
+from calque_core.staging.jit_tracer import NO_PARAMS, JitTracer, new_eqn, new_object
 
 Value = Any
 
@@ -37,7 +37,7 @@ class _Code:
     """The text of the function, while it is written: `v0` is a variable, `t0` a tracer, `k0` a bound value."""
 
     def __init__(self, program: Jaxpr, num_atoms: int) -> None:
-        self.bound: dict[str, Value] = {"new": new_eqn, "var": Var, "tracer": JitTracer}
+        self.bound: dict[str, Value] = {"new": new_eqn, "new_object": new_object, "Var": Var, "tracer": JitTracer}
         self.constants: dict[int, str] = {}
         self.names: dict[Any, str] = {v: f"v{i}" for i, v in enumerate(program.invars)}
         self.tracers: dict[Any, str] = {v: f"t{i}" for i, v in enumerate(program.invars) if i >= num_atoms}
@@ -57,7 +57,7 @@ class _Code:
         operands = ", ".join(self.constant(x) if type(x) is Literal else self.names[x] for x in eqn.invars)
         outs = [self.names.setdefault(v, f"v{len(self.names)}") for v in eqn.outvars]
         primitive, params = self.constant(eqn.primitive), self.constant(eqn.params or NO_PARAMS)
-        lines = [f"{name} = var({self.constant(v.aval)})" for name, v in zip(outs, eqn.outvars)]
+        lines = [f"{x} = new_object(Var); {x}.aval = {self.constant(v.aval)}" for x, v in zip(outs, eqn.outvars)]
         lines.append(f"eqn = new(({primitive}, [{operands}], [{', '.join(outs)}], {params}, position))")
         lines.append("append(eqn)")
         if not is_layout:

@@ -24,7 +24,7 @@ from calque_core.memory.captures import Captures, as_read_only
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Primitive, decompose
 from calque_core.staging.expansions import expand
-from calque_core.staging.jit_tracer import NO_PARAMS, JitTracer, new_eqn
+from calque_core.staging.jit_tracer import NO_PARAMS, JitTracer, new_eqn, new_object
 from calque_core.traces.trace import (
     Params,
     Trace,
@@ -69,24 +69,14 @@ class JaxprTrace(Trace):
         return JitTracer(self, aval, var, None)
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+        """Append an equation; return tracers for its results."""
         invars: list[Atom] = []
         for x in args:  # a comprehension takes 0.15 us more
             invars.append(x.variable if type(x) is JitTracer and x._trace is self else self.constant(x))  # noqa: PERF401
-        return self.record(primitive, invars, params)
-
-    @mark_wrapper
-    def process_function(self, function: Callable[..., Value], args: Sequence[Value], options: Params) -> Value:
-        """Record the equations of `function` that are known from an earlier call, or call it."""
-        if type(self).process_primitive is not JaxprTrace.process_primitive:  # it does more than record an operation
-            return function(*args, **options)
-        return expand(self, function, args, options)
-
-    def record(self, primitive: Primitive, invars: list[Atom], params: dict[str, Any]) -> list[Value]:
-        """Append an equation; return tracers for its results."""
         abstract = primitive.abstract
         if abstract is None:
             return decompose(self, primitive, [self.tracer(x) for x in invars], params, "abstract_eval")
-        position = current_position(3)  # skips its own frame, record and process_primitive
+        position = current_position(2)  # skips its own frame and this one
         if not here().settings.enable_x64 and not _narrows(primitive, invars, params):
             invars, params = self._in_32_bits(invars, params, position)
         try:
@@ -96,12 +86,22 @@ class JaxprTrace(Trace):
             raise
         if len(avals) == 1:  # nearly always; this way without comprehensions takes 0.3 us less
             (aval,) = avals
-            var = Var(aval)
+            var = new_object(Var)
+            var.aval = aval
             self.eqns.append(new_eqn((primitive, invars, [var], params or NO_PARAMS, position)))
-            return [JitTracer(self, aval, var, position)]
+            out = new_object(JitTracer)
+            out._trace, out.aval, out.variable, out.position = self, aval, var, position
+            return [out]
         outvars = [Var(aval) for aval in avals]
         self.eqns.append(new_eqn((primitive, invars, outvars, params or NO_PARAMS, position)))
         return [JitTracer(self, var.aval, var, position) for var in outvars]
+
+    @mark_wrapper
+    def process_function(self, function: Callable[..., Value], args: Sequence[Value], options: Params) -> Value:
+        """Record the equations of `function` that are known from an earlier call, or call it."""
+        if type(self).process_primitive is JaxprTrace.process_primitive:  # others do more than record
+            return expand(self, function, args, options)
+        return function(*args, **options)
 
     def _in_32_bits(
         self, invars: list[Atom], params: dict[str, Any], position: Position | None
