@@ -1,7 +1,8 @@
 """Rows: what importing costs, in time and memory.
 
 One idea: a library is imported in a fresh process, after NumPy; the libraries take turns, and the middle launch counts.
-The time is the processor's: that of the clock doubles on a machine with other work.
+The time is the processor's, in the thread that imports: that of the clock doubles on a machine with other work, and in
+the process NumPy's BLAS has threads that spin for 50 ms after they start, whatever is imported meanwhile.
 Read next: `eager.py`.
 """
 
@@ -40,12 +41,12 @@ import sys, time
 def resident():
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) / 1e3 for line in status if line.startswith("VmRSS"))
-started = time.process_time()
+started = time.thread_time()
 import numpy
-numpy_time, numpy_memory = time.process_time() - started, resident()
+numpy_time, numpy_memory = time.thread_time() - started, resident()
 exec(sys.argv[2])
 assert "jaxlib" not in sys.modules or sys.argv[1] == "jax", "importing without using the backend loaded jaxlib"
-print((time.process_time() - started) * 1e3, numpy_time * 1e3, resident(), numpy_memory)
+print((time.thread_time() - started) * 1e3, numpy_time * 1e3, resident(), numpy_memory)
 """
 
 
