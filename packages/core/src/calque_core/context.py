@@ -263,7 +263,8 @@ class entered:
                 for context in inside:
                     active.pop(context, None)
                 _context.set(inner.outer)  # the last step: until then, all steps can run again
-            active.pop(inner, None)
+            else:
+                active.pop(inner, None)
         self.inner = self.presence = None
 
     def fall_out(self, _: object) -> None:

@@ -109,7 +109,7 @@ class JVPTrace(Trace):
         tangent_trace: Trace,
         functions: Plans[LinearizedFunction] | Plans[DualFunction] | None = None,
     ) -> None:
-        super().__init__(parent)
+        Trace.__init__(self, parent)  # `super()` takes 0.1 us more
         self.tangent_trace = tangent_trace
         self.functions = functions  # if the parent records operations and does nothing else with them
         self.tracer = JVPTracer if functions is None else StagedJVPTracer
@@ -214,6 +214,6 @@ class JVPTrace(Trace):
             self.tangent_trace.explain_refused_write(error)
 
     def close(self) -> None:
-        super().close()
+        Trace.close(self)  # `super()` takes 0.1 us more
         if self.is_linearizing:
             self.tangent_trace.close()

@@ -58,7 +58,7 @@ class TangentTrace(JaxprTrace):
     runs_users_rule = False  # whether operands may be arrays of the user's that were not captured yet
 
     def __init__(self, parent: Trace, captures: Captures | None = None) -> None:
-        super().__init__(parent, captures)
+        JaxprTrace.__init__(self, parent, captures)
         self.gives_back = captures is None
         self.shares_known = parent is not evaluation and _is_staged_derivative(parent)
         self.layouts: dict[Any, JaxprEqn] = {}  # by its result, an equation that only places elements
