@@ -425,3 +425,11 @@ def test_update_gives_a_stand_in_of_another_type():
     assert spec.update(dtype=np.int32, vma=()) == ShapeDtypeStruct((2,), "int32")
     with pytest.raises(TypeError, match="unexpected keyword argument 'size'"):
         spec.update(size=3)
+
+
+def test_a_stand_in_keeps_the_sharding_that_it_is_given():
+    spec = ShapeDtypeStruct((2,), "float32", sharding="rows")
+    assert repr(spec) == "ShapeDtypeStruct(shape=(2,), dtype=float32, sharding='rows')"
+    assert (spec.update(shape=(4,)).sharding, spec.update(sharding=None).sharding) == ("rows", None)
+    assert spec != ShapeDtypeStruct((2,), "float32")
+    assert {spec: 1}[ShapeDtypeStruct((2,), "float32", sharding="rows")] == 1

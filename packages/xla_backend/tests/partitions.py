@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from claims import report
 
-from calque_core import AbstractMesh, Mesh, config, lax, make_jaxpr, shard_map
+from calque_core import AbstractMesh, Mesh, ShapeDtypeStruct, ShapeError, config, lax, make_jaxpr, shard_map
 from calque_core import PartitionSpec as P
 from calque_core.lax import sharding_constraint_p
 from calque_xla_backend import (
@@ -270,6 +270,50 @@ def check_programs_are_kept_on_disk_for_their_devices_and_divisions():
             cache.MIN_COMPILE_SECONDS = seconds
     assert again.sharding == first.sharding
     np.testing.assert_array_equal(np.asarray(again), np.asarray(first))
+
+
+# Stand-ins with shardings
+
+
+def stand_in(*entries, shape=(8, 4)):
+    return ShapeDtypeStruct(shape, np.float64, sharding=over(*entries))
+
+
+def check_a_program_for_stand_ins_is_the_one_for_arrays_with_their_shardings():
+    f = jit(lambda w, x: {"out": x @ w["w"], "sum": x.sum()})
+    compiled = f.lower({"w": stand_in(shape=(4, 2))}, stand_in("x")).compile()
+    assert compiled.input_shardings == (({"w": over()}, over("x")), {})
+    assert compiled.output_shardings["out"].is_equivalent_to(over("x"), 2)
+    assert compiled.output_shardings["sum"].is_fully_replicated
+    w, x = {"w": put(V[:4, :2])}, put(V, "x")
+    with Compilations() as compilations:
+        for outs in (compiled(w, x), f(w, x)):
+            np.testing.assert_array_equal(np.asarray(outs["out"]), V @ V[:4, :2])
+            assert outs["out"].sharding == compiled.output_shardings["out"]
+        assert compilations.count == 0
+    with pytest.raises(ValueError, match=rf"^the compiled .* at {HERE} .*: x is divided as .*'y'\)\), but the program"):
+        compiled(w, put(V, "y"))
+
+
+def check_a_stand_in_on_one_device_chooses_it():
+    one = SingleDeviceSharding(devices()[3])
+    compiled = jit(lambda x: x + 1.0).lower(ShapeDtypeStruct((2,), np.float64, sharding=one)).compile()
+    assert (compiled.input_shardings, compiled.output_shardings) == (((one,), {}), one)
+    assert compiled(np.ones(2)).sharding == one
+
+
+def check_shardings_that_do_not_fit_their_stand_ins_are_refused():
+    f = jit(lambda x: x)
+    with pytest.raises(
+        ShapeError, match=r"^jit of <lambda>: the stand-in of type float64\[6,4\] .*size 6, which does not"
+    ):
+        f.lower(stand_in("x", shape=(6, 4)))
+    with pytest.raises(
+        ValueError, match=r"^jit of <lambda>: the stand-in of type float64\[2\] .* got 'x', which is not a"
+    ):
+        f.lower(ShapeDtypeStruct((2,), np.float64, sharding="x"))
+    with pytest.raises(ValueError, match=r"x is divided as .*'y'\)\), but in_shardings say .*'x'\)\)\. Move it"):
+        jit(lambda x: x, in_shardings=over("x")).lower(stand_in("y"))
 
 
 # jit(in_shardings=, out_shardings=)

@@ -11,15 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_core import AbstractMesh, Jaxpr, JaxprEqn, Mesh, typeof
-from calque_core.extend import AnyMesh, jaxprs_outside, nested_jaxprs, where
+from calque_core import AbstractMesh, Jaxpr, JaxprEqn, Mesh, ShapeDtypeStruct, typeof
+from calque_core.extend import AnyMesh, check_spec, jaxprs_outside, nested_jaxprs, where
 from calque_core.lax import pmap_p
 from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.clients import Device
-from calque_xla_backend.runtime.devices import devices
+from calque_xla_backend.runtime.devices import devices, place_of
 from calque_xla_backend.runtime.mesh import mesh_of_first
 from calque_xla_backend.runtime.partition import Partition, Place, whole_on
 from calque_xla_backend.runtime.placement import Placement, mesh_of, placement, placement_of, text_of
+from calque_xla_backend.runtime.sharding import NamedSharding
 
 Value = Any
 Target = Device | str | None  # a device, the name of a platform, or neither
@@ -68,6 +69,20 @@ def meshes_of(primitive: Any, params: dict[str, Any]) -> list[AnyMesh]:
     return [mesh] if isinstance(mesh, (Mesh, AbstractMesh)) else []
 
 
+def place_of_argument(caller: str, x: Value) -> Placement | None:
+    """Return the placement of a device array, or of a stand-in with a sharding; None for any other argument.
+
+    Raises: ValueError for a sharding that is none; ShapeError for one that does not divide the stand-in evenly.
+    """
+    if type(x) is Array:
+        return x._device_type.placement
+    if type(x) is not ShapeDtypeStruct or x.sharding is None:
+        return None
+    if isinstance(x.sharding, NamedSharding):
+        check_spec(f"{caller}: the stand-in of type {x.aval}", x.shape, x.sharding.mesh, x.sharding.spec)
+    return place_of(x.sharding, x.ndim, f"{caller}: the stand-in of type {x.aval}")
+
+
 def chosen_place(
     caller: str, args: Sequence[Value], chosen: Chosen, target: Target = None, divisions: Divisions = UNDIVIDED
 ) -> Place | None:
@@ -78,7 +93,7 @@ def chosen_place(
     meshes = [*divisions.meshes(), *chosen.meshes]
     if target is None and not chosen.targets:
         mesh = _common_mesh(caller, meshes, args)
-        return _one_place(caller, args) if mesh is None else partition_of(mesh, args, divisions)
+        return _one_place(caller, args) if mesh is None else _partition(caller, mesh, args, divisions)
     place = _chosen_device(caller, args, chosen.targets, target)
     if meshes:
         raise ValueError(
@@ -102,14 +117,15 @@ def common_place(caller: str, args: Sequence[Value], meshes: Sequence[AnyMesh] =
     return chosen_place(caller, args, Chosen([], list(meshes))) or placement()
 
 
-def partition_of(mesh: Mesh, args: Sequence[Value], divisions: Divisions) -> Partition:
+def _partition(caller: str, mesh: Mesh, args: Sequence[Value], divisions: Divisions) -> Partition:
     """Return the place of a program on the devices of a mesh: arrays over these devices stay as they are."""
     whole = whole_on(mesh)
     arguments: list[Placement | None] = []
     for i, x in enumerate(args):
         place = divisions.arguments[i] if divisions.arguments else None
-        if place is None and type(x) is Array and x._device_type.placement.devices == whole.devices:
-            place = x._device_type.placement
+        held = place_of_argument(caller, x) if place is None else None
+        if held is not None and held.devices == whole.devices:
+            place = held
         arguments.append(place.canonical if place is not None and place.is_divided else None)
     return Partition(whole, tuple(arguments), divisions.results)
 
@@ -119,7 +135,7 @@ def partition_of(mesh: Mesh, args: Sequence[Value], divisions: Divisions) -> Par
 
 def _one_place(caller: str, args: Sequence[Value]) -> Placement | None:
     """Return the placement of all arrays among the arguments, or None without arrays: no client need run yet."""
-    places = {x._device_type.placement for x in args if type(x) is Array}
+    places = {place for x in args if (place := place_of_argument(caller, x)) is not None}
     if len(places) > 1:
         devices = " and ".join(sorted(map(str, places)))
         raise ValueError(f"{caller} got arrays on {devices}. Move them to one device with device_put.")
@@ -152,11 +168,12 @@ def _common_mesh(caller: str, meshes: Sequence[AnyMesh], args: Sequence[Value]) 
 
     Raises: ValueError that names two that differ.
     """
-    divided = [x for x in args if type(x) is Array and x._device_type.placement.is_divided]
+    held = [(x, place_of_argument(caller, x)) for x in args]
+    divided = [(x, place) for x, place in held if place is not None and place.is_divided]
     if not (meshes or divided):
         return None
     holders = [(repr(mesh), mesh) for mesh in meshes]
-    holders += [(f"an array of type {typeof(x)}", mesh_of(x._device_type.placement)) for x in divided]
+    holders += [(f"an array of type {typeof(x)}", mesh_of(place)) for x, place in divided]
     text, mesh = next((item for item in holders if type(item[1]) is Mesh), holders[0])
     if type(mesh) is not Mesh:
         mesh = on_first_devices(caller, mesh)

@@ -17,17 +17,25 @@ from calque_core.types.avals import NO_AXES, AxisNames, Shape, ShapedArray, regi
 class ShapeDtypeStruct:
     """A stand-in for an array where only its type matters: `make_jaxpr(f)(ShapeDtypeStruct((3,), "float32"))`.
 
+    `sharding` says where the array will be: a program that `jit(f).lower` makes takes it there.
+
     >>> from calque_core import ShapeDtypeStruct
     >>> ShapeDtypeStruct((3,), "float32")
     ShapeDtypeStruct(shape=(3,), dtype=float32)
     """
 
-    __slots__ = ("aval",)
+    __slots__ = ("aval", "sharding")
 
     def __init__(
-        self, shape: Sequence[int], dtype: Any, *, weak_type: bool = False, vma: Collection[Any] = NO_AXES
+        self,
+        shape: Sequence[int],
+        dtype: Any,
+        *,
+        sharding: Any = None,
+        weak_type: bool = False,
+        vma: Collection[Any] = NO_AXES,
     ) -> None:
-        self.aval = ShapedArray(shape, dtype, weak_type, vma=vma)
+        self.aval, self.sharding = ShapedArray(shape, dtype, weak_type, vma=vma), sharding
 
     @property
     def shape(self) -> Shape:
@@ -44,19 +52,15 @@ class ShapeDtypeStruct:
         """Whether the dtype gives way to that of another operand, as a Python scalar's does."""
         return self.aval.weak_type
 
-    @property
-    def sharding(self) -> None:
-        """None: a stand-in is on no device."""
-        return
-
     def update(self, **fields: Any) -> ShapeDtypeStruct:
-        """Return the stand-in with another `shape`, `dtype`, `weak_type` or `vma`.
+        """Return the stand-in with another `shape`, `dtype`, `sharding`, `weak_type` or `vma`.
 
         >>> from calque_core import ShapeDtypeStruct
         >>> ShapeDtypeStruct((3,), "float32").update(shape=())
         ShapeDtypeStruct(shape=(), dtype=float32)
         """
-        old: dict[str, Any] = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type, "vma": self.vma}
+        names = ("shape", "dtype", "sharding", "weak_type", "vma")
+        old = {name: getattr(self, name) for name in names}
         return ShapeDtypeStruct(**(old | fields))
 
     @property
@@ -77,13 +81,16 @@ class ShapeDtypeStruct:
     def __repr__(self) -> str:
         vma = f", vma={{{', '.join(sorted(map(repr, self.vma)))}}}" if self.vma else ""
         weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak}{vma})"
+        place = "" if self.sharding is None else f", sharding={self.sharding!r}"
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{place}{weak}{vma})"
 
     def __eq__(self, other: object) -> bool:
-        return self.aval == other.aval if isinstance(other, ShapeDtypeStruct) else NotImplemented
+        if not isinstance(other, ShapeDtypeStruct):
+            return NotImplemented
+        return self.aval == other.aval and self.sharding == other.sharding
 
     def __hash__(self) -> int:
-        return hash(self.aval)
+        return hash((self.aval, self.sharding))
 
 
 register_aval(ShapeDtypeStruct, attrgetter("aval"))

@@ -18,8 +18,7 @@ from calque_core.extend import check_spec, describe_value, here, where
 from calque_core.lax import sharding_constraint_p
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten
 from calque_xla_backend.calls.call import Call
-from calque_xla_backend.placing import Divisions, on_first_devices
-from calque_xla_backend.runtime.array import Array
+from calque_xla_backend.placing import Divisions, on_first_devices, place_of_argument
 from calque_xla_backend.runtime.placement import Placement, placement_of_sharding
 from calque_xla_backend.runtime.sharding import NamedSharding
 
@@ -80,16 +79,16 @@ class FunctionShardings:
             for one, x in zip(self.of_arguments(call), call.leaves)
         ]
         for name, x, place in zip(names, call.leaves, arguments):
-            if place is not None and type(x) is Array:
-                self._check_divided(name, x, place)
+            now = place_of_argument(self.caller, x)
+            if place is not None and now is not None:
+                self._check_divided(name, now, place)
         results = [
             None if one is None else placement_of_sharding(one, len(aval.shape))
             for one, aval in zip(self.of_results(out_tree), out_avals)
         ]
         return Divisions(tuple(arguments), tuple(results))
 
-    def _check_divided(self, name: str, x: Array, place: Placement) -> None:
-        now = x._device_type.placement
+    def _check_divided(self, name: str, now: Placement, place: Placement) -> None:
         if now.is_divided and now.canonical is not place.canonical:
             raise ValueError(
                 f"{self.caller}{where()}: {name} is divided as {now.sharding}, but in_shardings say {place.sharding}. "

@@ -280,6 +280,19 @@ class Compiled(Stage):
         self._last = CompiledCall(program, call, origin.call, origin.signature.parameters)
         return self.out_tree.unflatten(outs)
 
+    @property
+    def input_shardings(self) -> Any:
+        """Where the program takes its arguments: a pair like `(args, kwargs)`, with a sharding for each array.
+
+        Arrays on one device, and NumPy's, are moved there by a call; divided arrays must be divided so.
+        """
+        return self.in_tree.unflatten([target.placement.sharding for target in self._program.in_types])
+
+    @property
+    def output_shardings(self) -> Any:
+        """Where the results are: a pytree like the result, with a sharding for each array."""
+        return self.out_tree.unflatten([target.placement.sharding for target in self._program.out_types])
+
     def cost_analysis(self) -> dict[str, float]:
         """Return XLA's estimates for the optimised program: "flops", "bytes accessed", ..."""
         return costs_of(self._program.executable)
