@@ -39,8 +39,8 @@ CORE = {  # the modules of core by folder; operations and the operators of array
 }
 GRADIENT = {  # the modules of autodiff that `grad` of a first function loads, by folder
     "": (
-        "checks functions jaxprs linear_functions operations partial_eval pulls recorded rules signs traces transpose "
-        "transpositions verbs zeros"
+        "checks every_size functions jaxprs linear_functions operations partial_eval pulls recorded rules signs traces "
+        "transpose transpositions verbs zeros"
     ),
     "traces": "copies jvp_trace layouts planned_trace step_trace steps tangent_trace tape",
     "verbs": "gradient linearize",

@@ -117,6 +117,7 @@ CONTAINERS = {
     "calque_core.ops.numpy_calls.on_floats": "a registry: functions",
     "calque_core.types.array_methods.decided_by_types": "a registry: functions",
     "calque_core.types.array_methods.elementwise_functions": "a registry: functions",
+    "calque_core.types.array_methods.linear_in_every_size": "a registry: functions",
     "calque_core.ops.linear.zeros": "a registry: functions",
     "calque_core.backends._backends": "a registry: functions of classes",
     "calque_core.ops.callback._runtimes": "a registry: functions",

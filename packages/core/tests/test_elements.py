@@ -5,7 +5,7 @@ import pytest
 
 from calque_core import ShapedArray, eval_jaxpr, lax, make_jaxpr, typeof
 from calque_core.extend import acts_by_element, common_shape, elementwise_function, in_shape, is_large
-from calque_core.staging.elements import is_elementwise
+from calque_core.staging.elements import depends_on_rank_alone
 
 X = np.linspace(0.1, 0.9, 6).reshape(2, 3)
 BY_ELEMENT = {
@@ -64,7 +64,7 @@ def test_large_arrays_are_told_by_their_bytes():
 
 def test_operators_and_ufuncs_act_by_element_and_functions_of_a_user_if_they_say_so():
     twice = lambda x: x + x
-    assert is_elementwise(lax.sin_p)
-    assert not is_elementwise(lax.dot_general_p)
-    assert not is_elementwise(twice)
-    assert is_elementwise(elementwise_function(twice))
+    assert depends_on_rank_alone(lax.sin_p)
+    assert not depends_on_rank_alone(lax.dot_general_p)
+    assert not depends_on_rank_alone(twice)
+    assert depends_on_rank_alone(elementwise_function(twice))

@@ -86,11 +86,12 @@ def test_the_code_of_a_formula_without_branches_is_one_for_all_shapes():
     for f in (lax.lgamma, lambda x: lax.igamma(abs(x), 2.0)):
         for n in range(4, 4 + RUNS):
             f(numbers((n,), "float64"))
+            f(numbers((n,), "float64"))  # the plan of a shape that is met again is kept
             f(numbers((4,), "float64"))
     made = [(key[0], plan) for key, plan in approximate._codes.known.items() if type(plan) is approximate._Code]
     lgamma = [plan for primitive, plan in made if primitive is lax.lgamma_p]
     igamma = [plan for primitive, plan in made if primitive is lax.igamma_p]
-    assert len(lgamma) > 20
+    assert len(lgamma) > RUNS // 2
     assert len(set(lgamma)) == 1
     assert 1 <= len(set(igamma)) == len(igamma) <= 2
     assert lgamma[0].is_by_element

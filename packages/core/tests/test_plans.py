@@ -92,7 +92,7 @@ def shared_plans(made):
         made.append(aval.shape)
         return aval.shape
 
-    return Plans(make, lambda plan, shape: lambda new: ("shared", plan, new))
+    return Plans(make, lambda plan, shape, aval: lambda new: ("shared", plan, new))
 
 
 def of_shapes(plans, *shapes, dtype="f8"):
@@ -110,6 +110,16 @@ def test_meetings_in_all_shapes_count_together_and_make_one_plan():
     assert made == [(4,)]
 
 
+def test_a_shape_that_is_met_once_leaves_a_key_alone_and_then_its_plan():
+    made = []
+    plans = shared_plans(made)
+    of_shapes(plans, (2,), (3,), (4,), (5,), (6,), (6,))
+    key = lambda n: (neg_p, ShapedArray((n,), "f8"))
+    assert [plans.known[key(n)] for n in (5, 6)] == [1, ("shared", (4,), (6,))]
+    assert plans._taken == [key(6)]
+    assert of_shapes(plans, (5,), (5,)) == [("shared", (4,), (5,))] * 2
+
+
 def test_another_rank_dtype_or_a_large_array_has_a_plan_of_its_own():
     made = []
     plans = shared_plans(made)
@@ -119,7 +129,7 @@ def test_another_rank_dtype_or_a_large_array_has_a_plan_of_its_own():
 
 
 def test_a_plan_that_cannot_be_shared_is_one_for_its_shape():
-    plans = Plans(lambda aval: aval.shape, lambda plan, shape: None)
+    plans = Plans(lambda aval: aval.shape, lambda plan, shape, aval: None)
     assert of_shapes(plans, (2,), (3,), (4,), (5,), (5,), (5,)) == [None, None, (4,), None, None, (5,)]
 
 

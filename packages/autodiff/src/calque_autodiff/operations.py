@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from calque_autodiff.every_size import in_every_size
 from calque_autodiff.jaxprs import linearization
 from calque_autodiff.recorded import recorded_jvp
 from calque_autodiff.traces.steps import (
@@ -65,6 +66,7 @@ from calque_core.extend import (
     in_shape,
     is_large,
     is_straight,
+    linear_in_every_size,
     makes_its_results,
     merge_equal_equations,
 )
@@ -227,7 +229,7 @@ def _operands_of(key: Sequence[Any]) -> tuple[list[Any], list[bool]]:
     return avals, mask
 
 
-def _shared(operation: LinearizedOperation, shape: Shape) -> Callable[[Shape], LinearizedOperation] | None:
+def _shared(operation: LinearizedOperation, shape: Shape, *_: Any) -> Callable[[Shape], LinearizedOperation] | None:
     """Return the function from a shape to the operation on arrays of that shape; `operation` is for arrays of `shape`.
 
     It is None unless all equations of the operation and of its derivative act on each element alone.
@@ -259,7 +261,9 @@ def _shared(operation: LinearizedOperation, shape: Shape) -> Callable[[Shape], L
 def _shared_push(operation: LinearizedOperation, shape: Shape) -> Push | None:
     """Return how the operation pushes tangents on, None unless each equation acts on each element alone."""
     push = operation.push()
-    return push if push is not None and acts_by_element(push.for_tracers.jaxpr, shape, _SUMS) else None
+    if push is None or push.for_tracers is None:
+        return None
+    return push if acts_by_element(push.for_tracers.jaxpr, shape, _SUMS) else None
 
 
 _SUMS = (reduce_sum_p,)
@@ -324,12 +328,50 @@ def _stepped(known: FunctionProgram, mask: Sequence[bool]) -> SteppedFunction | 
     return SteppedFunction(known, operation)
 
 
-def _shared_function(stepped: SteppedFunction, shape: Shape) -> Callable[[Shape], SteppedFunction] | None:
+def _shared_function(
+    stepped: SteppedFunction,
+    shape: Shape,
+    owner: Trace,
+    function: Callable[..., Any],
+    args: Sequence[Value],
+    options: Mapping[str, Any],
+    kinds: frozenset[type],
+) -> Callable[[Shape], SteppedFunction | None] | None:
     """Return the function from a shape to a function of arrays of that shape; `stepped` is for arrays of `shape`."""
     if stepped.operation is None:
         return lambda new: stepped
-    for_shape = _shared(stepped.operation, shape)
-    return None if for_shape is None else lambda new: SteppedFunction(stepped.function, for_shape(new))
+    for_shape: Callable[[Shape], LinearizedOperation | None] | None
+    if function in linear_in_every_size:
+        others = [*args[1:]]  # the first argument is a tracer, which no plan may keep
+        by_rules = partial(_by_rules, stepped.operation.settings, function, others, options)
+        for_shape = in_every_size(stepped.operation, function, others, by_rules)
+    else:
+        for_shape = _shared(stepped.operation, shape)
+    if for_shape is None:
+        return None
+
+    def in_shape(new: Shape) -> SteppedFunction | None:
+        operation = for_shape(new)
+        return None if operation is None else SteppedFunction(stepped.function, operation)
+
+    return in_shape
+
+
+def _by_rules(
+    settings: Settings,
+    function: Callable[..., Any],
+    others: Sequence[Value],
+    options: Mapping[str, Any],
+    aval: ShapedArray,
+) -> LinearizedOperation:
+    """Return the operation of a function of an array of the type `aval`, and of other arguments."""
+    with entered(evaluation, settings=settings):
+        trace = JaxprTrace(evaluation)
+        known = function_program(trace, function, [JitTracer(trace, aval, Var(aval), None), *others], options)
+        stepped = None if known is None else _stepped(known, [True])
+    assert stepped is not None, function
+    assert stepped.operation is not None, function
+    return stepped.operation
 
 
 def _operations_of(known: FunctionProgram) -> list[Any]:

@@ -89,7 +89,7 @@ class Push(NamedTuple):
     """
 
     function: Callable[..., Sequence[Value]]
-    for_tracers: JaxprFunction
+    for_tracers: JaxprFunction | None
 
 
 class LinearizedOperation:
@@ -137,8 +137,12 @@ class LinearizedOperation:
         dot_avals = self.dot_avals
         dot_avals = out_avals if dot_avals == self.out_avals else [a and aval_in_shape(a, old, new) for a in dot_avals]
         operation = LinearizedOperation(out_avals, dot_avals, (self.run, self.captured), self.pull, self.push, None)
-        operation.settings, operation._make, operation._shape = self.settings, make, new
-        return operation
+        return operation.made_by(make, new, self.settings)
+
+    def made_by(self, make: Callable[[Shape], LinearizedOperation], shape: Shape, settings: Any) -> LinearizedOperation:
+        """Let `make(shape)` make the operation from its rules where its code does not serve; return it."""
+        self.settings, self._make, self._shape = settings, make, shape
+        return self
 
     def _by_rules(self) -> LinearizedOperation:
         if self._make is None:

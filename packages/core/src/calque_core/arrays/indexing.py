@@ -36,7 +36,13 @@ from calque_core.ops.declare import as_result
 from calque_core.primitives.primitive import Primitive
 from calque_core.record import Record
 from calque_core.traces.tracer import is_tracer, unknown, view_of
-from calque_core.types.array_methods import ArrayMethods, array_method, array_operation, types_decide
+from calque_core.types.array_methods import (
+    ArrayMethods,
+    array_method,
+    array_operation,
+    linear_function,
+    types_decide,
+)
 from calque_core.types.avals import Shape, ShapedArray, typeof
 
 Value = Any
@@ -44,6 +50,7 @@ Step = tuple[Primitive, dict[str, Any]]
 
 
 @array_operation
+@linear_function("cut")
 def __getitem__(self: Value, index: Any) -> Value:
     items = index if type(index) is tuple else (index,)
     parts = tuple([i if type(i) is int else basic_item(i) for i in items])

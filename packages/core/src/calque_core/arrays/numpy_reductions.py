@@ -20,7 +20,7 @@ from calque_core.arrays.numpy_ufuncs import truth
 from calque_core.frames.source import where as place
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
 from calque_core.ops.broadcast import broadcast_to
-from calque_core.types.array_methods import array_operation
+from calque_core.types.array_methods import array_operation, linear_function
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import canonicalize_dtype, kind_of, scalar_dtype
 
@@ -67,6 +67,7 @@ def reduced_count(shape: tuple[int, ...], axes: tuple[int, ...], where: Value = 
 
 @implements(np.sum)
 @array_operation
+@linear_function("sum")
 def sum(  # noqa: PLR0913  (NumPy's arguments, and an option of JAX's)
     a: Value,
     axis: Axes = None,

@@ -137,7 +137,9 @@ if _TYPE_CHECKING:
         register_function_evaluator,
     )
     from calque_core.traces.tracer import check_lift
-    from calque_core.types.array_methods import decided_by_types, elementwise_function, types_decide
+    from calque_core.types.array_methods import (
+        decided_by_types, elementwise_function, linear_in_every_size, types_decide,
+    )
     from calque_core.types.numbers import is_number, plain_number
     from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type
     from calque_core.types.dtypes import SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype
@@ -269,7 +271,7 @@ _LATE = {
         "register_function_evaluator"
     ),
     "calque_core.traces.tracer": "check_lift",
-    "calque_core.types.array_methods": "decided_by_types, elementwise_function, types_decide",
+    "calque_core.types.array_methods": "decided_by_types, elementwise_function, linear_in_every_size, types_decide",
     "calque_core.types.numbers": "is_number, plain_number",
     "calque_core.types.avals": "NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type",
     "calque_core.types.dtypes": "SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype",
@@ -293,8 +295,8 @@ __all__ = [
     # Traces
     "JaxprTrace", "BorrowingTrace", "JitTracer", "new_eqn", "record_call", "check_lift", "only_evaluates",
     "plain_types", "are_canonical", "canonical_value", "ArrayOperations", "by_types", "evaluate_by_types",
-    "types_decide", "decided_by_types", "elementwise_function", "FunctionOfItems", "function_evaluators",
-    "register_function_evaluator",
+    "types_decide", "decided_by_types", "elementwise_function", "linear_in_every_size", "FunctionOfItems",
+    "function_evaluators", "register_function_evaluator",
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
     "is_number", "plain_number",

@@ -139,7 +139,7 @@ def _code_of(formula: Formula, avals: Sequence[ShapedArray]) -> _Code | None:
     return _Code(lambda *xs: code(*xs)[0], program.outvars[0].aval.dtype, is_by_element, of_numbers)
 
 
-def _in_all_shapes(code: _Code, _: Shape) -> Callable[[Shape], _Code] | None:
+def _in_all_shapes(code: _Code, *_: Any) -> Callable[[Shape], _Code] | None:
     return (lambda _: code) if code.is_by_element else None
 
 

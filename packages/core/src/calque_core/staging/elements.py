@@ -14,15 +14,18 @@ from typing import Any
 
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, Literal, Var
 from calque_core.primitives.primitive import Primitive
-from calque_core.types.array_methods import elementwise_functions
+from calque_core.types.array_methods import elementwise_functions, linear_in_every_size
 from calque_core.types.avals import Shape, ShapedArray, shaped_array
 
 
-def is_elementwise(operation: Any) -> bool:
-    """Tell whether a primitive or a function acts on each element alone, if its operands have one shape or rank 0."""
+def depends_on_rank_alone(operation: Any) -> bool:
+    """Tell whether the operations of a primitive or a function are alike for operands of one shape of a rank.
+
+    It acts on each element alone, or it is a linear function of one array such as a sum.
+    """
     if isinstance(operation, Primitive):
         return operation.is_elementwise
-    return operation in elementwise_functions
+    return operation in elementwise_functions or operation in linear_in_every_size
 
 
 def common_shape(avals: Sequence[Any]) -> Shape | None:

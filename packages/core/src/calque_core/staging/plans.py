@@ -18,7 +18,7 @@ import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, allow_plans, here
 from calque_core.epoch import forget_with_rules, rule_epoch
-from calque_core.staging.elements import common_shape, is_elementwise, is_large
+from calque_core.staging.elements import common_shape, depends_on_rank_alone, is_large
 from calque_core.traces.trace import Trace, evaluation
 from calque_core.types.avals import Shape, ShapedArray
 
@@ -83,8 +83,9 @@ class Plans(Generic[T]):
     differ from call to call, most keys are met only a few times, so that later plans of it wait for more meetings.
     Settings that ask to see each operation have no plans.  A rule that replaces another one drops all plans.
 
-    If an operation acts on each element alone, `share(plan, shape)`, for a plan made for arrays of that shape, may
-    return a function from another shape to the plan for it.  Then meetings in all shapes count together.
+    If an operation acts on each element alone, or is in `linear_in_every_size`, `share(plan, shape, *facts)`, for a
+    plan made for arrays of that shape, may return a function from another shape to the plan for it, or to None.  Then
+    meetings in all shapes count together.
 
     >>> from calque_core.extend import Plans
     >>> plans = Plans(lambda text: text.upper())
@@ -97,7 +98,7 @@ class Plans(Generic[T]):
     def __init__(
         self,
         make: Callable[..., T | None],
-        share: Callable[[T, Shape], Callable[[Shape], T] | None] | None = None,
+        share: Callable[..., Callable[[Shape], T | None] | None] | None = None,
         meetings: int = 2,
     ) -> None:
         self.known: dict[Any, Any] = {}
@@ -123,7 +124,7 @@ class Plans(Generic[T]):
     def _meet(self, key: list[Any], facts: Sequence[Any], count: int) -> T | None:
         if len(self.known) >= _LIMIT:
             self._forget_some()
-        shape = None if self.share is None or not is_elementwise(key[0]) else _shape_of(key)
+        shape = None if self.share is None or not depends_on_rank_alone(key[0]) else _shape_of(key)
         if shape is not None:
             form = _without_shape(key)
             in_shape = self._shared.get(form, 0)
@@ -131,9 +132,7 @@ class Plans(Generic[T]):
                 count = max(count, in_shape)
                 self._shared[form] = count + 1
             elif in_shape is not None:
-                self._taken.append(tuple(key))
-                plan = self.known[tuple(key)] = in_shape(shape)
-                return plan  # type: ignore[no-any-return]
+                return self._of_another_shape(tuple(key), in_shape(shape), count)
         if count < (self._meetings if self._counts[key[0]] < _MANY else 4 * self._meetings):
             self.known[tuple(key)] = count + 1
             return None
@@ -141,9 +140,19 @@ class Plans(Generic[T]):
         self._counts[key[0]] += 1
         plan = self.known[tuple(key)] = self.make(*facts)
         if shape is not None and self.share is not None:
-            self._shared[form] = None if plan is None else self.share(plan, shape)
+            self._shared[form] = None if plan is None else self.share(plan, shape, *facts)
         if rule_epoch() != epoch:  # in another thread
             self.clear()
+        return plan
+
+    def _of_another_shape(self, key: tuple[Any, ...], plan: T | None, count: int) -> T | None:
+        """Return a plan made from that of another shape; keep it if its shape was met before.
+
+        Data whose every length is new leave nothing but a key behind, which the garbage collector passes quickly.
+        """
+        if count:
+            self._taken.append(key)
+        self.known[key] = plan if count else 1
         return plan
 
     def _forget_some(self) -> None:

@@ -96,6 +96,21 @@ def elementwise_function(function: F) -> F:
     return types_decide(function)
 
 
+linear_in_every_size: dict[Any, str] = {}
+"""The functions of one array whose operations do not depend on its size, but for the numbers in them: by function,
+"cut" for indices, "sum" and "mean"."""
+
+
+def linear_function(kind: str) -> Callable[[F], F]:
+    """Return a decorator that adds a function to `linear_in_every_size`: one that is "cut", "sum" or "mean"."""
+
+    def register(function: F) -> F:
+        linear_in_every_size[function] = kind
+        return function
+
+    return register
+
+
 def array_method(function: F) -> F:
     """Make `function` a method of every array-like class, under its own name."""
     _give(ArrayMethods, function.__name__, function)
