@@ -1,5 +1,6 @@
 """NumPy's own functions of tracers: which are dispatched, what they are told, and what they refuse."""
 
+import operator
 import subprocess
 import sys
 
@@ -83,7 +84,7 @@ def test_a_dtype_that_does_not_fit_is_refused(ufunc, dtype):
     [
         (
             {"out": np.zeros((2, 2))},
-            "Use the result instead: a = a + b in place of a += b, y = numpy.sin(x) in place of out=y.",
+            "y = numpy.sin(x) in place of out=y, a = calque.numpy.at(a)[i].add(b) in place of a[i] += b.",
         ),
         (
             {"where": X > 0},
@@ -171,7 +172,16 @@ def test_a_class_that_handles_nothing_is_refused_by_numpy():
 
 
 NAMED_FOR_VECTORS = {
-    "asarray": (np.asarray, r"In place of numpy\.asarray\(x\) write x, or calque\.numpy\.asarray\(x\)\."),
+    "asarray": (np.asarray, r"In place of numpy\.asarray\(x\) write x, or calque\.numpy\.asarray\(x\)\. To write .*"),
+    "setitem": (
+        lambda x: operator.setitem(np.zeros((3, 2)), 1, x),
+        r"To write it into an array, in place of out\[i\] = x write out = calque\.numpy\.at\(out\)\[i\]\.set\(x\)\.",
+    ),
+    "strides": (
+        lambda x: np.lib.stride_tricks.as_strided(x, (2, 2), (8, 8)),
+        r"Use sliding_window_view, or an array .*",
+    ),
+    "ndenumerate": (np.ndenumerate, r"Use numpy\.ndindex\(x\.shape\), and x\[i\]\."),
     "vectorize": (np.vectorize(lambda x: x + 1), r"Use calque\.numpy\.vectorize, or call the function with arrays\."),
     "r_": (lambda x: np.r_[x, 1.0], r"Use numpy\.concatenate and numpy\.column_stack\."),
     "polynomials": (np.polynomial.Polynomial([1.0, 2.0]), r"numpy\.polynomial\.polynomial\.polyval\(x, p\.coef\)\."),
@@ -191,6 +201,8 @@ NAMED = {
     ),
     "exp": (lambda x: np.exp([x]), r"traced values: numpy\.stack\(\[x, y\]\), or calque\.numpy\.array\(\[x, y\]\)\."),
     "mean": (lambda x: np.mean([x, x]), r"traced values: numpy\.mean\(numpy\.stack\(\[x, y\]\)\)\."),
+    "norm": (lambda x: np.linalg.norm([x, x]), r"traced values: numpy\.linalg\.norm\(numpy\.stack\(\[x, y\]\)\)\."),
+    "stack": (lambda x: np.stack([[x, x], [x, x]]), r"Use calque\.numpy\.array, or numpy\.block\."),
     "full": (lambda x: np.full(3, x), r"numpy\.full ignores the class of its arguments\. Use calque\.numpy\.full\."),
 }
 
@@ -212,7 +224,8 @@ def test_an_array_filled_with_tracers_says_which_and_what_to_write(fill):
         staged(fill, 2.0)
     (note,) = caught.value.__notes__
     assert note.startswith("float() was asked of a traced value of type float64[] at test_numpy_protocol.py:")
-    assert note.endswith("build it from its elements: numpy.stack([x, y]), or calque.numpy.array([x, y]).")
+    assert "build it from its elements: numpy.stack([x, y]), or calque.numpy.array([x, y]); or" in note
+    assert note.endswith("; or in place of out[i] = x write out = calque.numpy.at(out)[i].set(x).")
 
 
 # Arrays with a value

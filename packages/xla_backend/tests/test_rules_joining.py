@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import lax
+from calque_xla_backend import jit
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 
@@ -21,6 +22,16 @@ def test_concatenate_joins_any_number_of_any_size(regime, dtypes_of, check_compi
         sized = [[s if dimension == 0 else s[::-1] for s in case] for case in shapes]
         cases = [tuple(counted(s, dtype) for s in case) for dtype in dtypes_of(ALL) for case in sized]
         check_compiled(lambda *xs, d=dimension: lax.concatenate(xs, d), cases)
+
+
+@pytest.mark.parametrize("rows", range(2, 7))
+def test_joins_of_arithmetic_are_those_of_evaluation(rows):
+    # XLA of jaxlib 0.10 makes wrong code of a concatenation of a and -b * a of the shape (4, 5).
+    for width in range(2, 11):
+        a, b = np.random.default_rng(0).normal(size=(2, rows, width))
+        for join in (lambda xs: lax.concatenate(xs, 1), lambda xs: lax.stack(xs, 1), lambda xs: lax.concatenate(xs, 0)):
+            f = lambda a, b, join=join: join([a, lax.neg(lax.mul(b, a)), lax.neg(lax.div(b, a))])
+            np.testing.assert_allclose(jit(f)(a, b), f(a, b), rtol=1e-14)
 
 
 def test_split_cuts_along_every_axis(regime, dtypes_of, check_compiled):

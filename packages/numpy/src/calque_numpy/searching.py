@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
+from calque_core.extend import plain_types
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, check_dtypes, isnan, remainder
 from calque_numpy.creation import asarray
@@ -45,10 +46,12 @@ def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None, *
     a = a if sorter is None else at(a)[asarray(sorter)].get()
     check_dtypes("searchsorted", (typeof(a), typeof(v)))
     dtype, n = result_type(a, v), typeof(a).shape[0]
-    a, v = as_dtype(a, dtype), as_dtype(v, dtype)
+    a, v = lax.stop_gradient(as_dtype(a, dtype)), lax.stop_gradient(as_dtype(v, dtype))  # positions have no derivative
     index = canonicalize_dtype(np.intp)
     if not n:
         return lax.full(typeof(v).shape, 0, index)
+    if dtype.isbuiltin and type(a) in plain_types and type(v) in plain_types:  # in a derivative, say
+        return as_dtype(np.searchsorted(a, v, "left" if side == "left" else "right"), index)
 
     def halve(_: Value, bounds: tuple[Value, Value]) -> tuple[Value, Value]:
         low, high = bounds  # the position is in [low, high]

@@ -85,7 +85,8 @@ def implements_by_name(module: str, *names: str) -> Callable[[F], F]:
 
 _DEFAULTS: dict[str, Any] = {"order": "K", "casting": "same_kind", "subok": True, "where": True}
 _ADVICE = {
-    "out": "Use the result instead: a = a + b in place of a += b, y = numpy.sin(x) in place of out=y",
+    "out": "Use the result instead: a = a + b in place of a += b, y = numpy.sin(x) in place of out=y, "
+    "a = calque.numpy.at(a)[i].add(b) in place of a[i] += b",
     "where": "Select afterwards, and avoid a derivative of infinity where the mask is false: "
     "numpy.where(mask, numpy.log(numpy.where(mask, x, 1)), 0)",
     "function": "write it with the functions of calque_core.lax, "

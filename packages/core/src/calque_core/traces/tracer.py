@@ -148,22 +148,30 @@ _ALWAYS = (
 )
 _STACK = "numpy.stack([x, y]), or calque.numpy.array([x, y])"
 _EXPORT = "Its elements are not in memory. Return the array from the transformed function, and export the result"
-_FILLING = f"Instead of filling an array, build it from its elements: {_STACK}"
+_FILLING = (
+    f"Instead of filling an array, build it from its elements: {_STACK}; or in place of out[i] = x write "
+    "out = calque.numpy.at(out)[i].set(x)"
+)
 _STAGED = (
     "The value is not known here. Use numpy.where, lax.cond or lax.while_loop, or make the argument that decides it "
     "static (static_argnums)"
 )
 
 _CONVERSION = "In place of numpy.asarray(x) write x, or calque.numpy.asarray(x)"
+_WRITING = "To write it into an array, in place of out[i] = x write out = calque.numpy.at(out)[i].set(x)"
 _INDEXING = "To index an ndarray, use calque.numpy.take(x, i, axis=0), or calque.numpy.at(x)[i].get()"
 
 
+_HOMES = ("numpy", "numpy.linalg", "numpy.fft")
 _OTHER_WAYS = (
     "Use calque.scipy if it has the function, write it with NumPy's functions, or call it by calque.pure_callback"
 )
 _INSTEAD = {
     "full": "numpy.full ignores the class of its arguments. Use calque.numpy.full",
     "full_like": "numpy.full_like ignores the class of its arguments. Use calque.numpy.full_like",
+    "stack": "numpy.stack takes arrays, not lists of lists. Use calque.numpy.array, or numpy.block",
+    "as_strided": "numpy.lib.stride_tricks.as_strided needs memory. Use sliding_window_view, or an array of indices",
+    "ndenumerate": "numpy.ndenumerate makes NumPy's arrays. Use numpy.ndindex(x.shape), and x[i]",
     "take": "numpy.take ignores the class of its indices. Use calque.numpy.take",
     "vectorize": "numpy.vectorize makes NumPy's arrays. Use calque.numpy.vectorize, or call the function with arrays",
     "MaskedArray": "A masked array hides elements from NumPy alone. Use its elements, m.filled(value), and numpy.where",
@@ -179,13 +187,15 @@ def _array_advice(x: Tracer, function: str, dtype: Any) -> str:
     """
     if function in _INSTEAD:
         return _INSTEAD[function]
-    example = f"numpy.{function}(numpy.stack([x, y]))" if function else _STACK
+    home = next((name for name in _HOMES if function and hasattr(sys.modules.get(name), function)), None)
+    example = f"{home}.{function}(numpy.stack([x, y]))" if home else _STACK
     if not function and isinstance(x.aval, ShapedArray):
         if dtype is not None:
-            name = f"numpy.{np.dtype(dtype).name}"
-            example += f". In place of {name}(x) and of numpy.asarray(x, {name}) write x.astype({name})"
+            scalar = f"numpy.{np.dtype(dtype).name}"
+            example += f". In place of {scalar}(x) and of numpy.asarray(x, {scalar}) write x.astype({scalar})"
         else:
             example += f". {_CONVERSION}" if x.aval.shape else ""
+        example += f". {_WRITING}" if x.aval.shape else ""
         example += f". {_INDEXING}" if x.aval.kind in "iu" else ""
     return f"A NumPy array would leave the transformation. Make an array of traced values: {example}"
 
