@@ -66,7 +66,20 @@ def concatenate_impl(*operands: Value, dimension: int) -> Value:
 
 
 def concatenate_impl_for_types(*avals: ShapedArray, dimension: int) -> Callable[..., Value]:
-    return lambda *operands: np.concatenate(operands, dimension)
+    if len(avals) != 2:
+        return lambda *operands: np.concatenate(operands, dimension)
+    sizes = [aval.shape[dimension] for aval in avals]
+    whole, dtype = _resized(avals[0], dimension, sum(sizes)).shape, avals[0].dtype
+    before = (slice(None),) * dimension
+    first, second = (*before, slice(sizes[0])), (*before, slice(sizes[0], None))
+
+    def join(x: Value, y: Value) -> Value:  # 0.1 us sooner
+        out = np.empty(whole, dtype)
+        out[first] = x
+        out[second] = y
+        return out
+
+    return join
 
 
 concatenate_p.def_impl(concatenate_impl, leaf=True, for_types=concatenate_impl_for_types, makes_arrays=True)
@@ -84,7 +97,8 @@ def concatenate(operands: Sequence[Value], dimension: int) -> Value:
     array([1., 2., 3.])
     """
     operands, avals = _of_one_dtype("concatenate", operands)
-    dimension = canonical_axis("concatenate", dimension, len(avals[0].shape))
+    if type(dimension) is not int or not 0 <= dimension < len(avals[0].shape):
+        dimension = canonical_axis("concatenate", dimension, len(avals[0].shape))
     if len(avals) > 1:  # equal types fit; 0.3 us sooner
         concatenate_p.abstract(*avals, dimension=dimension)
     return as_result(operands[0]) if len(operands) == 1 else concatenate_p.bind(*operands, dimension=dimension)
@@ -97,12 +111,17 @@ def _of_one_dtype(name: str, operands: Sequence[Value]) -> tuple[Sequence[Value]
     operands = tuple(operands)
     if not operands:
         raise ValueError(f"{name}{where()} got no operands. Give at least one array.")
-    avals = []
-    for x in operands:  # a comprehension takes 0.1 us more
-        avals.append(aval_functions.get(type(x), typeof)(x))  # noqa: PERF401
-    first = avals[0]
-    if avals.count(first) == len(avals) and not first.weak_type:  # usually nothing changes, 0.5 us sooner
-        return operands, [first]
+    first: Any = None
+    for x in operands:
+        aval = aval_functions.get(type(x), typeof)(x)
+        if first is None:
+            first = aval
+        elif aval is not first:
+            break
+    else:  # usually nothing changes; 0.5 us sooner
+        if not first.weak_type:
+            return operands, [first]
+    avals = [typeof(x) for x in operands]
     for aval in avals:
         if aval.dtype is not first.dtype or aval.weak_type:
             operands = of_one_dtype(name, *operands)

@@ -162,7 +162,9 @@ class tracing(entered):
     __slots__ = ("opened",)
 
     def __init__(self, trace: Trace) -> None:
-        entered.__init__(self, trace)  # `super()` takes 0.1 us more, also below
+        # As in `entered`; to call it takes 0.1 us more.
+        self.trace, self.settings, self.axis_env, self.varying_axes = trace, None, None, None
+        self.inner = self.presence = self.net = None
         self.opened = False
 
     def __enter__(self) -> Any:
