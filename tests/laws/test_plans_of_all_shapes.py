@@ -14,6 +14,7 @@ from test_plans import assert_same, outcome
 
 import calque
 import calque.scipy.special as special
+from calque_autodiff import every_size
 from calque_autodiff.operations import function_operations, primitive_operations
 from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_core import ShapedArray, UnexpectedTracerError, config, lax
@@ -189,6 +190,12 @@ def test_an_index_that_leaves_an_array_of_another_length_is_an_error_in_words():
         np.testing.assert_array_equal(third(np.ones(n)), 2.0 * (np.arange(n) == 2))
     with pytest.raises(IndexError, match=r"index 2 is out of (range|bounds) .* test_plans_of_all_shapes\.py"):
         third(np.ones(2))
+
+
+def test_the_type_of_a_cut_takes_no_memory():
+    aval = ShapedArray((1 << 50, 2), "float64")
+    lines = every_size._cut(aval, (), [(slice(1, None), 0)])(aval)
+    assert lines.out_aval == ShapedArray(((1 << 50) - 1,), "float64")
 
 
 def test_a_cut_of_another_length_is_a_view_to_operators_in_place():
