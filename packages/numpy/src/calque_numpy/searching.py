@@ -50,7 +50,7 @@ def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None, *
     index = canonicalize_dtype(np.intp)
     if not n:
         return lax.full(typeof(v).shape, 0, index)
-    if dtype.isbuiltin and type(a) in plain_types and type(v) in plain_types:  # in a derivative, say
+    if dtype.isbuiltin == 1 and type(a) in plain_types and type(v) in plain_types:  # in a derivative, say
         return as_dtype(np.searchsorted(a, v, "left" if side == "left" else "right"), index)
 
     def halve(_: Value, bounds: tuple[Value, Value]) -> tuple[Value, Value]:

@@ -78,9 +78,10 @@ def place_of_argument(caller: str, x: Value) -> Placement | None:
         return x._device_type.placement
     if type(x) is not ShapeDtypeStruct or x.sharding is None:
         return None
+    subject = f"{caller}: the stand-in of type {x.aval}"
     if isinstance(x.sharding, NamedSharding):
-        check_spec(f"{caller}: the stand-in of type {x.aval}", x.shape, x.sharding.mesh, x.sharding.spec)
-    return place_of(x.sharding, x.ndim, f"{caller}: the stand-in of type {x.aval}")
+        check_spec(subject, x.shape, x.sharding.mesh, x.sharding.spec)
+    return place_of(x.sharding, x.ndim, subject)
 
 
 def chosen_place(

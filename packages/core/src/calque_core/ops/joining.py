@@ -97,8 +97,7 @@ def concatenate(operands: Sequence[Value], dimension: int) -> Value:
     array([1., 2., 3.])
     """
     operands, avals = _of_one_dtype("concatenate", operands)
-    if type(dimension) is not int or not 0 <= dimension < len(avals[0].shape):
-        dimension = canonical_axis("concatenate", dimension, len(avals[0].shape))
+    dimension = canonical_axis("concatenate", dimension, len(avals[0].shape))
     if len(avals) > 1:  # equal types fit; 0.3 us sooner
         concatenate_p.abstract(*avals, dimension=dimension)
     return as_result(operands[0]) if len(operands) == 1 else concatenate_p.bind(*operands, dimension=dimension)

@@ -60,7 +60,7 @@ def exact_params(params: Mapping[str, Any]) -> tuple[Any, ...]:
         exact = marshal.dumps(values, 2)  # 0.1 us for numbers, texts and tuples; later versions count references
         if _BUFFER not in exact and hash(values):  # a list has bytes, too, but no hash: it may change
             return *params, exact
-    except (TypeError, ValueError):
+    except (TypeError, ValueError):  # no hash, or a value that `marshal` does not write
         pass
     return *params, values, _told_apart(values)
 

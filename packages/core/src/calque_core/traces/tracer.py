@@ -148,17 +148,15 @@ _ALWAYS = (
 )
 _STACK = "numpy.stack([x, y]), or calque.numpy.array([x, y])"
 _EXPORT = "Its elements are not in memory. Return the array from the transformed function, and export the result"
-_FILLING = (
-    f"Instead of filling an array, build it from its elements: {_STACK}; or in place of out[i] = x write "
-    "out = calque.numpy.at(out)[i].set(x)"
-)
+_SETTING = "in place of out[i] = x write out = calque.numpy.at(out)[i].set(x)"
+_FILLING = f"Instead of filling an array, build it from its elements: {_STACK}; or {_SETTING}"
 _STAGED = (
     "The value is not known here. Use numpy.where, lax.cond or lax.while_loop, or make the argument that decides it "
     "static (static_argnums)"
 )
 
 _CONVERSION = "In place of numpy.asarray(x) write x, or calque.numpy.asarray(x)"
-_WRITING = "To write it into an array, in place of out[i] = x write out = calque.numpy.at(out)[i].set(x)"
+_WRITING = f"To write it into an array, {_SETTING}"
 _INDEXING = "To index an ndarray, use calque.numpy.take(x, i, axis=0), or calque.numpy.at(x)[i].get()"
 
 

@@ -17,6 +17,7 @@ from calque_xla_backend.runtime.placement import RELEASE
 
 _MISCOMPILES = RELEASE < (0, 11, 1)
 _SMALL = 1024  # elements
+_INT32 = np.dtype("int32")
 
 
 @register_lowering(concatenate_p)
@@ -39,9 +40,6 @@ def joined(ctx: LoweringRuleContext, operands: Sequence[IrValue], sizes: Sequenc
         starts = [scalar_constant(start, _INT32) if i == axis else first for i in range(aval.ndim)]
         out = hlo.dynamic_update_slice(out, x, starts)
     return out
-
-
-_INT32 = np.dtype("int32")
 
 
 def sections(x: IrValue, shape: Shape, sizes: Sequence[int], axis: int) -> list[IrValue]:
