@@ -5,7 +5,8 @@ import pytest
 
 from calque_core import ShapedArray, eval_jaxpr, lax, make_jaxpr, typeof
 from calque_core.extend import acts_by_element, common_shape, elementwise_function, in_shape, is_large
-from calque_core.staging.elements import depends_on_rank_alone
+from calque_core.staging.elements import sizes_that_do_not_matter
+from calque_core.types.array_methods import linear_function, linear_in_every_size
 
 X = np.linspace(0.1, 0.9, 6).reshape(2, 3)
 BY_ELEMENT = {
@@ -62,9 +63,20 @@ def test_large_arrays_are_told_by_their_bytes():
     ]
 
 
-def test_operators_and_ufuncs_act_by_element_and_functions_of_a_user_if_they_say_so():
-    twice = lambda x: x + x
-    assert depends_on_rank_alone(lax.sin_p)
-    assert not depends_on_rank_alone(lax.dot_general_p)
-    assert not depends_on_rank_alone(twice)
-    assert depends_on_rank_alone(elementwise_function(twice))
+def test_the_sizes_of_operators_and_ufuncs_do_not_matter_nor_of_functions_of_a_user_that_say_so():
+    twice, avals = lambda x: x + x, [typeof(X), typeof(X)]
+    assert sizes_that_do_not_matter(lax.sin_p, avals) == (2, 3)
+    assert sizes_that_do_not_matter(lax.dot_general_p, avals) is None
+    assert sizes_that_do_not_matter(twice, avals) is None
+    assert sizes_that_do_not_matter(elementwise_function(twice), avals) == (2, 3)
+
+
+def test_the_shapes_of_all_arrays_do_not_matter_to_a_linear_function_unless_one_varies_along_a_mesh():
+    @linear_function("sum")
+    def total(x):
+        return lax.reduce_sum(x)
+
+    x, y = typeof(X), ShapedArray((5,), np.float64)
+    assert sizes_that_do_not_matter(total, [x, y]) == ((2, 3), (5,))
+    assert sizes_that_do_not_matter(total, [x, y.varying({"i"})]) is None
+    del linear_in_every_size[total]

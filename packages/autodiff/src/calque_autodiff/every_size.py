@@ -1,8 +1,8 @@
-"""Cuts, sums and means of one array, in arrays of every size: an operation of another shape without a run of the rules.
+"""Cuts, sums and means, in arrays of every size: an operation of another shape without a run of the rules.
 
-One idea: the derivative of such a function has no residuals, and each way is a line of NumPy.  The size of the array is
-all that differs between two shapes of one rank, so where the rules have shown the operation for one shape, the lines
-for another one are known.  Data of another length at each call, such as sentences or batches, then costs no rules.
+One idea: such a function is linear, its residuals are its positions or nothing, and each way is a line of NumPy.  Sizes
+are all that differs between two shapes of one rank, so where the rules have shown the operation for one shape, the
+lines for another one are known.  Data of another length at each call, such as sentences or batches, costs no rules.
 
 Read next: `operations.py` of this package, which makes operations from the rules, for every other function.
 """
@@ -18,78 +18,84 @@ import numpy as np
 from calque_autodiff.traces.steps import LinearizedOperation, Pull, PullCode, Push
 from calque_core import JaxprEqn, Literal, ShapedArray
 from calque_core.extend import Shape, is_large, linear_in_every_size, shaped_array
-from calque_core.lax import div_p, reduce_sum_p
+from calque_core.lax import div_p, gather_p, reduce_sum_p, scatter_add_p
 
 Value = Any
 Function = Callable[..., Any]
 
 
 class Lines(NamedTuple):
-    """A function of one array and its transpose as code.
+    """A function that is linear in its first array, and the transpose, as code.
 
-    `run(x)` is the result, `pull(ct)` a new array, the cotangent of x; `add(total, ct)` adds it to an array in place,
-    if that is less.
+    `run(x, *others)` is the result, `pull(ct, *others)` a new array, the cotangent of x; `add(total, ct, *others)` adds
+    it to an array in place, if that is less.
     """
 
     out_aval: ShapedArray
-    run: Callable[[Value], Value]
-    pull: Callable[[Value], Value]
-    add: Callable[[Value, Value], None] | None = None
+    run: Callable[..., Value]
+    pull: Callable[..., Value]
+    add: Callable[..., None] | None = None
 
 
-Maker = Callable[[ShapedArray], Lines | None]
-"""From the type of an array to the lines for it; None if the rules have to run."""
+Maker = Callable[..., Lines | None]
+"""From the types of the arrays to the lines for them; None if the rules have to run."""
 
 
 def in_every_size(
     operation: LinearizedOperation,
     function: Function,
-    others: Sequence[Value],
-    by_rules: Callable[[ShapedArray], LinearizedOperation],
-) -> Callable[[Shape], LinearizedOperation | None] | None:
-    """Return the function from a shape to the operation on an array of that shape, or to None; or None.
+    options: Sequence[Value],
+    by_rules: Callable[[Sequence[ShapedArray]], LinearizedOperation],
+) -> Callable[[Sequence[Shape]], LinearizedOperation | None] | None:
+    """Return the function from shapes of the arrays to the operation on arrays of these shapes, or to None; or None.
 
-    `operation` is `function(x, *others)`, where x has a tangent.
+    `operation` is `function(x, *others, *options)`, where x alone has a tangent.
     """
     programs = operation.programs()
-    if operation.pull is None or [*programs.mask] != [True]:
+    if operation.pull is None or [i for i, m in enumerate(programs.mask) if m] != [0]:
         return None
-    aval = programs.program.in_avals[0]
-    lines = _MAKERS[linear_in_every_size[function]](aval, programs.program.eqns, others)
+    avals = programs.program.in_avals
+    lines = _MAKERS[linear_in_every_size[function]](operation, options)
     if lines is None:
         return None
 
-    def in_shape(shape: Shape) -> LinearizedOperation | None:
-        new = shaped_array(shape, aval.dtype)
-        known = lines(new)
-        return None if known is None else _operation(operation, new, known, lambda _: by_rules(new))
+    def in_shapes(shapes: Sequence[Shape]) -> LinearizedOperation | None:
+        new = [shaped_array(shape, aval.dtype) for shape, aval in zip(shapes, avals)]
+        known = lines(*new)
+        return None if known is None else _operation(operation, new, known, by_rules)
 
-    return in_shape
+    return in_shapes
 
 
 def _operation(
-    old: LinearizedOperation, aval: ShapedArray, lines: Lines, make: Callable[[Shape], LinearizedOperation]
+    old: LinearizedOperation,
+    avals: Sequence[ShapedArray],
+    lines: Lines,
+    make: Callable[[Sequence[ShapedArray]], LinearizedOperation],
 ) -> LinearizedOperation:
-    """Return the operation that some lines compute, on arrays of the type `aval`."""
+    """Return the operation that some lines compute, on arrays of the types `avals`."""
     run, pull = lines.run, lines.pull
-    is_kept = lines.add is not None or is_large(aval)
-    code = PullCode(lambda ct: (pull(ct),), (True,) if is_kept else ())
+    is_kept = lines.add is not None or is_large(avals[0])
+    code = PullCode(lambda ct, *others: (pull(ct, *others),), (True,) if is_kept else ())
     way_back = Pull(code, code, lines.add, None, (True,), is_whole=True)
 
-    def push() -> Push:
-        return Push(lambda x, dot: (run(x), run(dot)), None)
+    def forward(x: Value, *others: Value) -> tuple[Value, tuple[Value, ...]]:
+        return run(x, *others), others
 
-    out_avals = [lines.out_aval]
-    operation = LinearizedOperation(out_avals, out_avals, (lambda x: (run(x), ()), ()), way_back, push, None)
-    return operation.made_by(make, aval.shape, old.settings)
+    def push() -> Push:
+        return Push(lambda x, *others: (run(x, *others[:-1]), run(others[-1], *others[:-1])), None)
+
+    out_avals, captured = [lines.out_aval], range(1, len(avals))
+    operation = LinearizedOperation(out_avals, out_avals, (forward, captured), way_back, push, None)
+    return operation.made_by(make, avals, old.settings)
 
 
 # Cuts
 
 
-def _cut(aval: ShapedArray, eqns: Sequence[JaxprEqn], others: Sequence[Value]) -> Maker | None:
+def _cut(operation: LinearizedOperation, options: Sequence[Value]) -> Maker | None:
     """Return the maker of `x[index]`, for an index of integers, slices, None and `...`."""
-    (index,) = others
+    (index,) = options
     if not _BASIC.issuperset(map(type, index if type(index) is tuple else (index,))):
         return None
 
@@ -119,11 +125,44 @@ def _cut(aval: ShapedArray, eqns: Sequence[JaxprEqn], others: Sequence[Value]) -
 _BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
+def _positions(operation: LinearizedOperation, options: Sequence[Value]) -> Maker | None:
+    """Return the maker of `x[index]` for an index of known positions, as rows of indices, and slices of whole axes."""
+    _, eqns = _equations_of(operation)
+    if len(options) != 1 or not options[0].is_gather or [eqn.primitive for eqn in eqns] != [gather_p]:
+        return None
+    taking, params = options[0], eqns[0].params
+    way_back = operation.programs().pull_for((True,)).for_tracers
+    scatters = [] if way_back is None else [eqn for eqn in way_back.jaxpr.eqns if eqn.primitive is scatter_add_p]
+    if len(scatters) != 1:
+        return None
+
+    def lines(aval: ShapedArray, rows: ShapedArray) -> Lines | None:
+        shape, dtype = aval.shape, aval.dtype
+        new = {**params, "slice_sizes": tuple(taking.slice_sizes(shape))}
+        (out_aval,) = gather_p.abstract(aval, rows, **new)
+        avals = [aval, rows, out_aval]
+        adder = scatter_add_p.adder
+        add = None if adder is None else adder.for_types(*avals, **scatters[0].params)
+        if not out_aval.size or add is None:  # positions of other axes than the first ones, say
+            return None
+
+        def pull(ct: Value, indices: Value) -> Value:
+            out = np.zeros(shape, dtype)
+            add(out, indices, ct)
+            return out
+
+        run = gather_p.impl_for_types(avals[:2], new)
+        return Lines(out_aval, run, pull, lambda total, ct, indices: add(total, indices, ct))
+
+    return lines
+
+
 # Sums and means
 
 
-def _sum(aval: ShapedArray, eqns: Sequence[JaxprEqn], others: Sequence[Value]) -> Maker | None:
+def _sum(operation: LinearizedOperation, options: Sequence[Value]) -> Maker | None:
     """Return the maker of the sum over all axes."""
+    aval, eqns = _equations_of(operation)
     if len(eqns) != 1 or not _adds_all(eqns[0], aval):
         return None
     (total,) = eqns
@@ -135,8 +174,9 @@ def _sum(aval: ShapedArray, eqns: Sequence[JaxprEqn], others: Sequence[Value]) -
     return lines
 
 
-def _mean(aval: ShapedArray, eqns: Sequence[JaxprEqn], others: Sequence[Value]) -> Maker | None:
+def _mean(operation: LinearizedOperation, options: Sequence[Value]) -> Maker | None:
     """Return the maker of the mean over all axes, which divides the sum by the number of elements."""
+    aval, eqns = _equations_of(operation)
     if len(eqns) != 2 or not _adds_all(eqns[0], aval):
         return None
     total, quotient = eqns
@@ -156,6 +196,12 @@ def _mean(aval: ShapedArray, eqns: Sequence[JaxprEqn], others: Sequence[Value]) 
     return lines
 
 
+def _equations_of(operation: LinearizedOperation) -> tuple[ShapedArray, Sequence[JaxprEqn]]:
+    """Return the type of the first array of an operation, and its equations."""
+    program = operation.programs().program
+    return program.in_avals[0], program.eqns
+
+
 def _adds_all(eqn: JaxprEqn, aval: ShapedArray) -> bool:
     """Tell whether an equation is the sum over all axes of an array of the type `aval`, in its dtype."""
     is_sum = eqn.primitive is reduce_sum_p and eqn.invars[0].aval is aval
@@ -168,8 +214,9 @@ def _filled(aval: ShapedArray, ct: Value) -> Value:
     return out
 
 
-_MAKERS: dict[str, Callable[[ShapedArray, Sequence[JaxprEqn], Sequence[Value]], Maker | None]] = {
+_MAKERS: dict[str, Callable[[LinearizedOperation, Sequence[Value]], Maker | None]] = {
     "cut": _cut,
+    "positions": _positions,
     "sum": _sum,
     "mean": _mean,
 }

@@ -69,6 +69,7 @@ from calque_core.extend import (
     linear_in_every_size,
     makes_its_results,
     merge_equal_equations,
+    merged,
 )
 from calque_core.lax import reduce_sum_p
 
@@ -330,45 +331,48 @@ def _stepped(known: FunctionProgram, mask: Sequence[bool]) -> SteppedFunction | 
 
 def _shared_function(
     stepped: SteppedFunction,
-    shape: Shape,
+    sizes: Any,
     owner: Trace,
     function: Callable[..., Any],
     args: Sequence[Value],
     options: Mapping[str, Any],
     kinds: frozenset[type],
-) -> Callable[[Shape], SteppedFunction | None] | None:
-    """Return the function from a shape to a function of arrays of that shape; `stepped` is for arrays of `shape`."""
+) -> Callable[[Any], SteppedFunction | None] | None:
+    """Return the function from sizes to a function of arrays of these sizes; `stepped` is for arrays of `sizes`."""
     if stepped.operation is None:
         return lambda new: stepped
-    for_shape: Callable[[Shape], LinearizedOperation | None] | None
-    if function in linear_in_every_size:
-        others = [*args[1:]]  # the first argument is a tracer, which no plan may keep
-        by_rules = partial(_by_rules, stepped.operation.settings, function, others, options)
-        for_shape = in_every_size(stepped.operation, function, others, by_rules)
+    for_sizes: Callable[[Any], LinearizedOperation | None] | None
+    if function not in linear_in_every_size:
+        for_sizes = _shared(stepped.operation, sizes)
     else:
-        for_shape = _shared(stepped.operation, shape)
-    if for_shape is None:
+        is_array = [isinstance(x, Tracer) or is_among(x, kinds) for x in args]
+        others = [x for x, m in zip(args, is_array) if not m]  # no plan may keep the arrays
+        by_rules = partial(_by_rules, stepped.operation.settings, function, is_array, others, options)
+        for_sizes = in_every_size(stepped.operation, function, others, by_rules)
+    if for_sizes is None:
         return None
 
-    def in_shape(new: Shape) -> SteppedFunction | None:
-        operation = for_shape(new)
+    def in_sizes(new: Any) -> SteppedFunction | None:
+        operation = for_sizes(new)
         return None if operation is None else SteppedFunction(stepped.function, operation)
 
-    return in_shape
+    return in_sizes
 
 
 def _by_rules(
     settings: Settings,
     function: Callable[..., Any],
+    is_array: Sequence[bool],
     others: Sequence[Value],
     options: Mapping[str, Any],
-    aval: ShapedArray,
+    avals: Sequence[ShapedArray],
 ) -> LinearizedOperation:
-    """Return the operation of a function of an array of the type `aval`, and of other arguments."""
+    """Return the operation of a function of arrays of the types `avals`, the first with a tangent, and other values."""
     with entered(evaluation, settings=settings):
         trace = JaxprTrace(evaluation)
-        known = function_program(trace, function, [JitTracer(trace, aval, Var(aval), None), *others], options)
-        stepped = None if known is None else _stepped(known, [True])
+        arrays = [JitTracer(trace, aval, Var(aval), None) for aval in avals]
+        known = function_program(trace, function, merged(is_array, arrays, others), options)
+        stepped = None if known is None else _stepped(known, [aval is avals[0] for aval in avals])
     assert stepped is not None, function
     assert stepped.operation is not None, function
     return stepped.operation

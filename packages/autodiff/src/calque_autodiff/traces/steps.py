@@ -106,7 +106,7 @@ class LinearizedOperation:
     """
 
     __slots__ = (
-        "_asked", "_interpreted", "_make", "_of_rules", "_programs", "_shape", "captured", "dot_avals", "out_avals",
+        "_asked", "_interpreted", "_make", "_of_rules", "_programs", "_sizes", "captured", "dot_avals", "out_avals",
         "pull", "push", "run", "settings",
     )  # fmt: skip
 
@@ -123,9 +123,9 @@ class LinearizedOperation:
         self.out_avals, self.dot_avals = out_avals, dot_avals
         (self.run, self.captured), self.pull, self.push, self._programs = code, pull, push, programs
         self._interpreted: LinearizedOperation | None = None
-        self._make: Callable[[Shape], LinearizedOperation] | None = None
+        self._make: Callable[[Any], LinearizedOperation] | None = None
         self._of_rules: LinearizedOperation | None = None
-        self._shape: Shape = ()
+        self._sizes: Any = ()
         self._asked = 0
 
     def in_shape(self, old: Shape, new: Shape, make: Callable[[Shape], LinearizedOperation]) -> LinearizedOperation:
@@ -139,16 +139,16 @@ class LinearizedOperation:
         operation = LinearizedOperation(out_avals, dot_avals, (self.run, self.captured), self.pull, self.push, None)
         return operation.made_by(make, new, self.settings)
 
-    def made_by(self, make: Callable[[Shape], LinearizedOperation], shape: Shape, settings: Any) -> LinearizedOperation:
-        """Let `make(shape)` make the operation from its rules where its code does not serve; return it."""
-        self.settings, self._make, self._shape = settings, make, shape
+    def made_by(self, make: Callable[[Any], LinearizedOperation], sizes: Any, settings: Any) -> LinearizedOperation:
+        """Let `make(sizes)` make the operation from its rules where its code does not serve; return it."""
+        self.settings, self._make, self._sizes = settings, make, sizes
         return self
 
     def _by_rules(self) -> LinearizedOperation:
         if self._make is None:
             return self
         if self._of_rules is None:
-            self._of_rules = self._make(self._shape)
+            self._of_rules = self._make(self._sizes)
         return self._of_rules
 
     def programs(self) -> Programs:

@@ -34,7 +34,7 @@ from calque_core.context import here
 from calque_core.frames.source import where
 from calque_core.ops.declare import as_result
 from calque_core.primitives.primitive import Primitive
-from calque_core.record import Record
+from calque_core.staging.expansions import Option
 from calque_core.traces.tracer import is_tracer, unknown, view_of
 from calque_core.types.array_methods import (
     ArrayMethods,
@@ -101,23 +101,46 @@ def read(x: Value, form: Form, **options: Any) -> Value:
     if layout.is_basic:
         return as_result(cut(x, layout.parts))
     reading = _reading(layout)
-    if not math.prod(reading.out_shape):
+    if reading.is_empty:
         return lax.full(reading.out_shape, 0, typeof(x).dtype)
     columns = [(p, size, axes) for p, (size, axes) in zip(form.positions, reading.columns)]
-    return here().trace.process_function(_windows, (x, rows_of_indices(columns, layout.shape), layout), options)
+    return here().trace.process_function(_taken, (x, rows_of_indices(columns, layout.shape), reading.taking), options)
 
 
-class Reading(Record):
-    """The part of a read that its layout decides: an index of slices and integers, then the windows of one gather.
+class Taking(Option):
+    """The part of a read that no size decides: an index of slices and integers, then one gather.
+
+    `axes` are the axes that positions point along, after that index.
+    """
+
+    __slots__ = ("axes", "basic", "numbers")
+
+    def __init__(self, basic: tuple[Part, ...], numbers: lax.GatherDimensionNumbers) -> None:
+        self.basic, self.numbers, self.axes = basic, numbers, numbers.collapsed_slice_dims
+
+    @property
+    def is_gather(self) -> bool:
+        """Whether positions alone make the index, and slices of whole axes."""
+        return all(part == FULL for part in self.basic)
+
+    def slice_sizes(self, shape: Shape) -> list[int]:
+        """Return the sizes of the windows of the gather from an array of shape `shape`."""
+        return [1 if axis in self.axes else n for axis, n in enumerate(shape)]
+
+
+_taking = lru_cache(maxsize=4096)(Taking)  # one object stands for equal ones
+
+
+class Reading(NamedTuple):
+    """The part of a read that its layout decides.
 
     `columns` holds, for each array of positions, the size of its axis, and its axes among the rows of indices.
     """
 
-    basic: tuple[Part, ...]
     columns: Sequence[tuple[int, Shape]]
-    numbers: lax.GatherDimensionNumbers
-    slice_sizes: Sequence[int]
+    taking: Taking
     out_shape: Shape
+    is_empty: bool
 
 
 @lru_cache(maxsize=4096)
@@ -133,25 +156,25 @@ def _reading(layout: Layout) -> Reading:
         check_sizes(layout.aval, layout.axes)
     offset_dims = tuple(i for i in range(len(out_shape)) if not place <= i < place + len(shape))
     return Reading(
-        basic,
         [(sizes[axis], rows_of(kept[axis].shape, 0, len(shape))) for axis in taken],
-        lax.GatherDimensionNumbers(offset_dims, taken, taken),
-        [1 if axis in taken else n for axis, n in enumerate(sizes)],
+        _taking(basic, lax.GatherDimensionNumbers(offset_dims, taken, taken)),
         out_shape,
+        not math.prod(out_shape),
     )
 
 
 @types_decide
-def _windows(
+@linear_function("positions")
+def _taken(
     x: Value,
     indices: Value,
-    layout: Layout,
+    taking: Taking,
     mode: lax.GatherScatterMode = lax.GatherScatterMode.PROMISE_IN_BOUNDS,
     **options: Any,
 ) -> Value:
     """Return `x` at rows of indices: slices and integers first, then positions by one `gather`."""
-    reading = _reading(layout)
-    return lax.gather(cut(x, reading.basic), indices, reading.numbers, reading.slice_sizes, mode=mode, **options)
+    x = cut(x, taking.basic)
+    return lax.gather(x, indices, taking.numbers, taking.slice_sizes(typeof(x).shape), mode=mode, **options)
 
 
 # From these items to operations

@@ -9,7 +9,7 @@ normal form, and know no other kinds of indices.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,11 @@ class Form(Record):
         return [next(arrays) if type(part) is Positions else part for part in self.layout.parts]
 
 
+# `normal_form` makes both in every read: 0.3 us sooner each
+_new_positions: Any = partial(tuple.__new__, Positions)
+_new_form: Any = partial(tuple.__new__, Form)
+
+
 # From items to parts
 
 
@@ -91,9 +96,10 @@ def normal_form(aval: ShapedArray, index: Any, *, is_checked: bool = True) -> Fo
             part = _add_array(np.asarray(part), positions)
         items.append(part)
     layout = layout_of(aval, tuple(items))
-    known_axes = zip(layout.axes, positions)
-    counted = [_from_start(aval, axis, p, is_checked) if isinstance(p, np.ndarray) else p for axis, p in known_axes]
-    return Form(layout, counted)
+    for i, p in enumerate(positions):
+        if isinstance(p, np.ndarray):
+            positions[i] = _from_start(aval, layout.axes[i], p, is_checked)
+    return _new_form((layout, positions))  # type: ignore[no-any-return]
 
 
 def _add_array(item: Value, positions: list[Value]) -> Positions:
@@ -103,7 +109,7 @@ def _add_array(item: Value, positions: list[Value]) -> Positions:
         return Positions(typeof(item).shape, None)
     if item.dtype.kind != "b":
         positions.append(item)
-        return Positions(item.shape, None)
+        return _new_positions((item.shape, None))  # type: ignore[no-any-return]
     if not item.ndim:  # no axis of the array, and one of the result
         return Positions((int(item),), ())
     places = item.nonzero()
@@ -212,7 +218,7 @@ _COUNTED = 1 << 13  # elements of an axis whose positions are kept in memory
 @lru_cache(maxsize=64)
 def _count(size: int) -> Value:
     """Return 0, 1, ... below `size`: an index of NumPy's into it counts from the start, and refuses what is outside."""
-    return np.arange(size, dtype=_index_dtype([size]))
+    return np.arange(size, dtype=_index_dtype(size))
 
 
 def _refuse_position(aval: ShapedArray, axis: int, position: Any) -> None:
@@ -244,8 +250,13 @@ def rows_of_indices(columns: Sequence[tuple[Value, int, Shape]], shape: Shape) -
     they have.  If all are known, nobody can write to the result.
     Shapes: -> [*shape, number of columns].
     """
+    if len(columns) == 1 and type(columns[0][0]) is np.ndarray:  # 1.5 us sooner
+        positions, size, _ = columns[0]
+        counted = positions.astype(_index_dtype(size), copy=False)
+        counted.setflags(write=False)  # counted positions are a new array, so no view of it can be written to
+        return counted[..., None]
     if all(isinstance(positions, (int, np.ndarray)) for positions, _, _ in columns):
-        rows: Value = np.empty((*shape, len(columns)), _index_dtype([size for _, size, _ in columns]))
+        rows: Value = np.empty((*shape, len(columns)), _index_dtype(max([size for _, size, _ in columns], default=0)))
         for i, (positions, _, axes) in enumerate(columns):
             rows[..., i] = _among(positions, axes, len(shape))
         rows.flags.writeable = False
@@ -256,11 +267,12 @@ def rows_of_indices(columns: Sequence[tuple[Value, int, Shape]], shape: Shape) -
     return lax.concatenate([lax.expand_dims(p, (len(shape),)) for p in placed], len(shape))
 
 
-def _index_dtype(sizes: Sequence[int]) -> type:
-    """Return the dtype of known indices along axes of these sizes: the size itself marks a position out of bounds."""
-    return np.int32 if max(sizes, default=0) <= _MOST_INT32 else np.int64
+def _index_dtype(size: int) -> np.dtype[Any]:
+    """Return the dtype of known indices along axes of at most this size, which marks a position out of bounds."""
+    return _INT32 if size <= _MOST_INT32 else _INT64
 
 
+_INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 _MOST_INT32 = np.iinfo(np.int32).max
 
 
@@ -275,7 +287,7 @@ def _among(positions: Value, axes: Shape, ndim: int) -> Value:
 def _spread(positions: Value, size: int, axes: Shape, shape: Shape) -> Value:
     """Return positions, counted from the start, broadcast to the shape of the rows."""
     if isinstance(positions, (int, np.ndarray)):
-        counted: Value = np.asarray(positions).astype(_index_dtype([size]))
+        counted: Value = np.asarray(positions).astype(_index_dtype(size))
         return np.broadcast_to(_among(counted, axes, len(shape)), shape)
     is_unsigned = typeof(positions).kind == "u"
     positions = as_indices(positions)

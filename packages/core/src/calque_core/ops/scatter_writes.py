@@ -63,19 +63,22 @@ class Lines:
 
     def __init__(self, ufunc: np.ufunc, windows: Windows, rows_first: Sequence[int]) -> None:
         self.ufunc, self.windows, self.rows_first = ufunc, windows, rows_first
-        self.strides = np.array(windows.strides)
+        self.num_axes = len(windows.indexed)
         self.order_back = inverse(windows.order)
         self.are_last = list(windows.order) == self.order_back == list(range(len(windows.order)))
 
     def combine(self, out: Value, indices: Value, updates: Value) -> None:
         """Write updates into an array in C order whose lines are its last axes."""
-        num_axes, places = len(self.strides), self.windows.clipped(indices)
-        places = places.reshape(-1) if num_axes == 1 else places.dot(self.strides).reshape(-1)
-        lines = out.reshape(prod(out.shape[:num_axes]), *out.shape[num_axes:])
+        lines = out.reshape(prod(out.shape[: self.num_axes]), *out.shape[self.num_axes :])
+        places = self.windows.clipped_lines(indices).reshape(-1)
         combine_lines(self.ufunc, lines, places, updates.transpose(self.rows_first))
 
     def combined(self, x: Value, indices: Value, updates: Value) -> Value:
         """Return `x` with its lines and updates combined."""
+        if self.are_last:
+            out = x.copy()
+            self.combine(out, indices, updates)
+            return out
         out = np.array(x.transpose(self.windows.order), order="C")
         self.combine(out, indices, updates)
         return out.transpose(self.order_back)

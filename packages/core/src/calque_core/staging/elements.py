@@ -18,14 +18,17 @@ from calque_core.types.array_methods import elementwise_functions, linear_in_eve
 from calque_core.types.avals import Shape, ShapedArray, shaped_array
 
 
-def depends_on_rank_alone(operation: Any) -> bool:
-    """Tell whether the operations of a primitive or a function are alike for operands of one shape of a rank.
+def sizes_that_do_not_matter(operation: Any, avals: Sequence[Any]) -> Shape | tuple[Shape, ...] | None:
+    """Return the sizes on which the operations of a primitive or a function do not depend, but for numbers in them.
 
-    It acts on each element alone, or it is a linear function of one array such as a sum.
+    That is the one shape of all operands if it acts on each element alone, and the shapes of all operands if it is in
+    `linear_in_every_size`; None if sizes matter.
     """
-    if isinstance(operation, Primitive):
-        return operation.is_elementwise
-    return operation in elementwise_functions or operation in linear_in_every_size
+    if operation in linear_in_every_size:
+        return None if any(aval.vma for aval in avals) else tuple([aval.shape for aval in avals])
+    is_primitive = isinstance(operation, Primitive)
+    acts_alone = operation.is_elementwise if is_primitive else operation in elementwise_functions
+    return common_shape(avals) if acts_alone else None
 
 
 def common_shape(avals: Sequence[Any]) -> Shape | None:

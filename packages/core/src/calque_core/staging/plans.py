@@ -18,9 +18,9 @@ import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, allow_plans, here
 from calque_core.epoch import forget_with_rules, rule_epoch
-from calque_core.staging.elements import common_shape, depends_on_rank_alone, is_large
+from calque_core.staging.elements import is_large, sizes_that_do_not_matter
 from calque_core.traces.trace import Trace, evaluation
-from calque_core.types.avals import Shape, ShapedArray
+from calque_core.types.avals import ShapedArray
 
 T = TypeVar("T")
 
@@ -83,9 +83,9 @@ class Plans(Generic[T]):
     differ from call to call, most keys are met only a few times, so that later plans of it wait for more meetings.
     Settings that ask to see each operation have no plans.  A rule that replaces another one drops all plans.
 
-    If an operation acts on each element alone, or is in `linear_in_every_size`, `share(plan, shape, *facts)`, for a
-    plan made for arrays of that shape, may return a function from another shape to the plan for it, or to None.  Then
-    meetings in all shapes count together.
+    Where the sizes of an operation do not matter, `share(plan, sizes, *facts)`, for a plan made for these sizes, may
+    return a function from other sizes to the plan for them, or to None.  Then meetings in all sizes count together.
+    The sizes are one shape for operations on elements, and all shapes for a function in `linear_in_every_size`.
 
     >>> from calque_core.extend import Plans
     >>> plans = Plans(lambda text: text.upper())
@@ -98,13 +98,13 @@ class Plans(Generic[T]):
     def __init__(
         self,
         make: Callable[..., T | None],
-        share: Callable[..., Callable[[Shape], T | None] | None] | None = None,
+        share: Callable[..., Callable[[Any], T | None] | None] | None = None,
         meetings: int = 2,
     ) -> None:
         self.known: dict[Any, Any] = {}
         self._counts: Counter[Any] = Counter()  # of the plans made, by primitive
-        self._shared: dict[Any, Any] = {}  # by key without sizes: a function of a shape, None, or a number of meetings
-        self._taken: list[Any] = []  # the keys whose plans are those of another shape
+        self._shared: dict[Any, Any] = {}  # by key without sizes: a function of sizes, None, or a number of meetings
+        self._taken: list[Any] = []  # the keys whose plans are made from those of other sizes
         self.make, self.share, self._meetings = make, share, meetings
         _all.add(self)
 
@@ -124,29 +124,29 @@ class Plans(Generic[T]):
     def _meet(self, key: list[Any], facts: Sequence[Any], count: int) -> T | None:
         if len(self.known) >= _LIMIT:
             self._forget_some()
-        shape = None if self.share is None or not depends_on_rank_alone(key[0]) else _shape_of(key)
-        if shape is not None:
-            form = _without_shape(key)
-            in_shape = self._shared.get(form, 0)
-            if type(in_shape) is int:
-                count = max(count, in_shape)
+        sizes = None if self.share is None else _sizes_of(key)
+        if sizes is not None:
+            form = _without_sizes(key)
+            in_sizes = self._shared.get(form, 0)
+            if type(in_sizes) is int:
+                count = max(count, in_sizes)
                 self._shared[form] = count + 1
-            elif in_shape is not None:
-                return self._of_another_shape(tuple(key), in_shape(shape), count)
+            elif in_sizes is not None:
+                return self._of_other_sizes(tuple(key), in_sizes(sizes), count)
         if count < (self._meetings if self._counts[key[0]] < _MANY else 4 * self._meetings):
             self.known[tuple(key)] = count + 1
             return None
         epoch = rule_epoch()
         self._counts[key[0]] += 1
         plan = self.known[tuple(key)] = self.make(*facts)
-        if shape is not None and self.share is not None:
-            self._shared[form] = None if plan is None else self.share(plan, shape, *facts)
+        if sizes is not None and self.share is not None:
+            self._shared[form] = None if plan is None else self.share(plan, sizes, *facts)
         if rule_epoch() != epoch:  # in another thread
             self.clear()
         return plan
 
-    def _of_another_shape(self, key: tuple[Any, ...], plan: T | None, count: int) -> T | None:
-        """Return a plan made from that of another shape; keep it if its shape was met before.
+    def _of_other_sizes(self, key: tuple[Any, ...], plan: T | None, count: int) -> T | None:
+        """Return a plan made from that of other sizes; keep it if its own sizes were met before.
 
         Data whose every length is new leave nothing but a key behind, which the garbage collector passes quickly.
         """
@@ -178,11 +178,11 @@ class Plans(Generic[T]):
         self._taken.clear()
 
 
-def _shape_of(key: Sequence[Any]) -> Shape | None:
-    return common_shape([part for part in key if type(part) is ShapedArray])
+def _sizes_of(key: Sequence[Any]) -> Any:
+    return sizes_that_do_not_matter(key[0], [part for part in key if type(part) is ShapedArray])
 
 
-def _without_shape(key: Sequence[Any]) -> tuple[Any, ...]:
+def _without_sizes(key: Sequence[Any]) -> tuple[Any, ...]:
     """Return a key without the sizes of arrays; large arrays stay apart from small ones, whose code is another one."""
     return tuple(
         [

@@ -97,12 +97,12 @@ def elementwise_function(function: F) -> F:
 
 
 linear_in_every_size: dict[Any, str] = {}
-"""The functions of one array whose operations do not depend on its size, but for the numbers in them: by function,
-"cut" for indices, "sum" and "mean"."""
+"""The functions, linear in one array, whose operations do not depend on sizes, but for the numbers in them, by kind:
+"cut" for indices, "positions" for indices with arrays of positions, which are the second array, "sum" and "mean"."""
 
 
 def linear_function(kind: str) -> Callable[[F], F]:
-    """Return a decorator that adds a function to `linear_in_every_size`: one that is "cut", "sum" or "mean"."""
+    """Return a decorator that adds a function to `linear_in_every_size` as one of its kinds."""
 
     def register(function: F) -> F:
         linear_in_every_size[function] = kind
