@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_autodiff.traces.steps import LinearizedOperation, Pull, PullCode, Push
-from calque_core import JaxprEqn, Literal, ShapedArray
+from calque_core import JaxprEqn, Literal, ShapedArray, lax
 from calque_core.extend import Shape, is_large, linear_in_every_size, shaped_array
-from calque_core.lax import div_p, gather_p, reduce_sum_p, scatter_add_p
+from calque_core.lax import div_p, reduce_sum_p
 
 Value = Any
 Function = Callable[..., Any]
@@ -127,6 +127,7 @@ _BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 def _positions(operation: LinearizedOperation, options: Sequence[Value]) -> Maker | None:
     """Return the maker of `x[index]` for an index of known positions, as rows of indices, and slices of whole axes."""
+    gather_p, scatter_add_p = lax.gather_p, lax.scatter_add_p  # loaded by now, and not at a first gradient
     _, eqns = _equations_of(operation)
     if len(options) != 1 or not options[0].is_gather or [eqn.primitive for eqn in eqns] != [gather_p]:
         return None

@@ -18,6 +18,7 @@ import numpy as np
 from calque_core.context import open_scopes, own_context
 from calque_core.frames.scopes import within_scopes
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal, has_jaxpr
+from calque_core.kits import table_custom  # noqa: F401  (defines rules of kind "interpret")
 from calque_core.memory.separate import copy_shared
 from calque_core.ops.cond import cond_p, join_constants, unify_results
 from calque_core.ops.joining import stack
@@ -32,7 +33,7 @@ from calque_core.primitives.rules import rules as rule_table
 from calque_core.staging.stage import stage
 from calque_core.traces.trace import current_trace, evaluation
 from calque_core.traces.tracer import Tracer, unknown
-from calque_core.types.avals import is_array_like, typeof
+from calque_core.types.avals import is_array_like, shaped_array, typeof
 from calque_pytree import tree_structure
 
 Value = Any
@@ -54,12 +55,13 @@ def interpret(
 
     `rules[primitive]` is called as `rule(*args, **params)`, on values of any kind, and returns the result (a list for a
     primitive with `multiple_results`).  The programs inside `jit`, `cond` and loops are interpreted too.  All other
-    primitives go to `default(primitive, *args, **params)`, and without a default to `bind`.
+    primitives go to `default(primitive, *args, **params)`, and without a default to `bind`.  Where a derivative may be
+    asked for, a function with a derivative rule stays one, and the table interprets its rule too.
 
     `on_eqn(eqn, args, outs)` is called after every equation, also in inner programs, with the lists of its values.  A
     traced loop is one equation for all its steps, with tracers as values.
     Raises: TypeError for a wrong number of arguments; MissingRuleError for a primitive that holds programs and has no
-    rule, in `rules` or of kind "interpret".
+    rule, in `rules` or of kind "interpret"; NotImplementedError where a derivative rule would be lost.
 
     >>> from calque_core import ShapedArray, interpret, stage
     >>> from calque_core.lax import add, mul, mul_p
@@ -157,8 +159,11 @@ def scan_interpret(
     if not _is_traced(args):
         steps = {"length": length, "num_carry": num_carry, "num_consts": num_consts}
         return scan_by_steps(run, *args, jaxpr=jaxpr, reverse=reverse, unroll=unroll, **steps)
-    carry, step = args[num_consts : num_consts + num_carry], _stage_interpretation(run, jaxpr)
-    program = with_carry_types("interpret of scan", partial(run, jaxpr), step, [typeof(x) for x in carry])
+    num_fixed = num_consts + num_carry
+    slices = [shaped_array(typeof(x).shape[1:], typeof(x).dtype) for x in args[num_fixed:]]
+    avals = _avals_beside(jaxpr, [*map(typeof, args[:num_fixed]), *slices])
+    step = _stage_interpretation(run, jaxpr, avals)
+    program = with_carry_types("interpret of scan", _STEP, step, avals[num_consts:num_fixed])
     sizes = {"length": length, "num_carry": num_carry, "num_consts": len(step.consts) + num_consts}
     return scan_p.bind(*step.consts, *args, jaxpr=program, reverse=reverse, unroll=unroll, **sizes)  # type: ignore[no-any-return]
 
@@ -188,14 +193,17 @@ def while_interpret(
         return while_by_steps(run, *args, body_jaxpr=body_jaxpr, cond_jaxpr=cond_jaxpr, **sizes)
     num_consts = cond_nconsts + body_nconsts
     cond_consts, body_consts, carry = args[:cond_nconsts], args[cond_nconsts:num_consts], list(args[num_consts:])
-    condition, body = _stage_interpretation(run, cond_jaxpr), _stage_interpretation(run, body_jaxpr)
+    avals = _avals_beside(body_jaxpr, [typeof(x) for x in (*body_consts, *carry)])
+    body = _stage_interpretation(run, body_jaxpr, avals)
+    carry_avals = avals[body_nconsts:]
+    condition = _stage_interpretation(run, cond_jaxpr, [*map(typeof, cond_consts), *carry_avals])
     return while_p.bind(  # type: ignore[no-any-return]
         *condition.consts,
         *cond_consts,
         *body.consts,
         *body_consts,
         *carry,
-        body_jaxpr=with_carry_types("interpret of while", partial(run, body_jaxpr), body, [typeof(x) for x in carry]),
+        body_jaxpr=with_carry_types("interpret of while", _STEP, body, carry_avals),
         body_nconsts=len(body.consts) + body_nconsts,
         checkpoints=checkpoints,
         cond_jaxpr=condition.jaxpr,
@@ -218,9 +226,18 @@ def _is_traced(args: Sequence[Value]) -> bool:
     return current_trace() is not evaluation or any(isinstance(x, Tracer) for x in args)
 
 
-def _stage_interpretation(run: Run, jaxpr: Jaxpr) -> Body:
-    """Return the staged interpretation of a program, with every constant as a leading argument."""
-    staged = stage(partial(run, jaxpr), jaxpr.in_avals, verb="interpret")
+_STEP = "the step, interpreted by these rules,"
+
+
+def _avals_beside(jaxpr: Jaxpr, avals: Sequence[Any]) -> list[Any]:
+    """Return the types of operands, as weak as the program says where a rule has not changed the type."""
+    in_avals = jaxpr.in_avals
+    return [a if a.shape == b.shape and a.dtype == b.dtype else b for a, b in zip(in_avals, avals)]
+
+
+def _stage_interpretation(run: Run, jaxpr: Jaxpr, avals: Sequence[Any]) -> Body:
+    """Return the staged interpretation of a program on operands of these types, with constants as leading arguments."""
+    staged = stage(partial(run, jaxpr), avals, verb="interpret")
     (program,), consts = join_constants([staged])
     return Body(program, consts, tree_structure([0] * len(program.outvars)))
 

@@ -18,7 +18,7 @@ from typing import Any
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.ops.custom_rules import CustomRules, Pullback
-from calque_core.ops.jit import check_operands, means, run_program
+from calque_core.ops.jit import check_operands, has_value_of, run_program
 from calque_core.primitives.primitive import Primitive
 
 Value = Any
@@ -50,7 +50,7 @@ def dce_custom(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool],
 
 for _primitive in (custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p):
     _primitive.def_abstract_eval(custom_abstract_eval)
-    means(_primitive, "jaxpr", run_program)
+    has_value_of(_primitive, "jaxpr", run_program)
     _primitive.def_pp(custom_pp)
     _primitive.def_rule("dce", dce_custom)
 

@@ -259,17 +259,25 @@ def _functions_without_tracers(jaxpr: Jaxpr) -> list[Any]:
     return functions
 
 
+Evaluate = Callable[..., list[Value]]  # of a program and its operands
+
+
+def _evaluated(jaxpr: Jaxpr, *args: Value) -> list[Value]:
+    return eval_jaxpr(jaxpr, jaxpr.consts, *args)
+
+
 class RuleProgram(Record):
     """A rule as a program of held values, primals, and the tangents of floats.
 
     `positions` are the positions of its held values among the tracers of all rules; `out_mask` marks the tangents that
-    it returns.
+    it returns; `evaluate` runs it.
     """
 
     jaxpr: Jaxpr
     positions: list[int]
     tangent_avals: Sequence[Any]
     out_mask: list[bool]
+    evaluate: Evaluate
 
     def select(self, values: Sequence[Any]) -> list[Any]:
         """Return the values that the program holds, of one value for each tracer."""
@@ -278,7 +286,7 @@ class RuleProgram(Record):
     def run(self, held: Values, primals: Values, tangents: Values) -> Outputs:
         """Return the results, and a tangent or None for each."""
         dots = marked(map(instantiate_zeros, tangents), [is_float(a.dtype) for a in self.tangent_avals])
-        results = eval_jaxpr(self.jaxpr, self.jaxpr.consts, *held, *primals, *dots)
+        results = self.evaluate(self.jaxpr, *held, *primals, *dots)
         count = len(results) - sum(self.out_mask)
         return results[:count], merged(self.out_mask, results[count:])
 
@@ -289,7 +297,10 @@ class ClosedRules:
     `rules` exists before the programs do, because a rule may call its own function.
     """
 
-    def __init__(self, held: CustomRules, tracers: list[Tracer], in_avals: Sequence[Any]) -> None:
+    def __init__(
+        self, held: CustomRules, tracers: list[Tracer], in_avals: Sequence[Any], evaluate: Evaluate = _evaluated
+    ) -> None:
+        self.evaluate = evaluate
         self.held, self.tracers, self.in_avals = held, tracers, list(in_avals)
         self.programs: dict[str, RuleProgram] = {}
         self.rules = CustomRules(
@@ -301,7 +312,7 @@ class ClosedRules:
         )
 
     def trace_rules(self) -> None:
-        """Trace every rule, for nonzero tangents and cotangents.
+        """Trace every rule.
 
         Raises: TypeError for a transpose rule, which is not traced.
         """
@@ -310,6 +321,10 @@ class ClosedRules:
                 f"{self.held.name}{where()} has a transpose rule and closes over a traced value. Pass the value as an "
                 "argument."
             )
+        self.trace_derivatives()
+
+    def trace_derivatives(self) -> None:
+        """Trace the rules of both modes, for nonzero tangents and cotangents."""
         if self.held.jvp is not None:
             self.trace("jvp", self.held.jvp, self.in_avals, self.in_avals)
         if self.held.fwd is not None:
@@ -337,7 +352,8 @@ class ClosedRules:
             return [*outs, *marked(out_dots, out_mask)]
 
         dot_avals = [a.to_tangent_aval() for a in tangent_avals if is_float(a.dtype)]
-        staged = stage(flat, [*avals, *dot_avals], verb=f"the {name} rule", user_fun=self.held.functions[0])
+        named = self.held.functions[0] if self.held.functions else rule  # rules that are programs have no functions
+        staged = stage(flat, [*avals, *dot_avals], verb=f"the {name} rule", user_fun=named)
         jaxpr, hoisted = hoist_tracers(staged)
         positions = {id(x): i for i, x in enumerate(self.tracers)}
         for x in hoisted:
@@ -347,7 +363,7 @@ class ClosedRules:
                     "not in its closure. Pass it as an argument, or use it through a variable of the enclosing "
                     "function."
                 )
-        program = RuleProgram(jaxpr, [positions[id(x)] for x in hoisted], tangent_avals, out_mask)
+        program = RuleProgram(jaxpr, [positions[id(x)] for x in hoisted], tangent_avals, out_mask, self.evaluate)
         self.programs[name] = program
         return program
 

@@ -58,10 +58,15 @@ def means(primitive: Primitive, parameter: str, run: Run | None = None) -> None:
     >>> interpret(make_jaxpr(lambda x: apply_p.bind(x, function=sine, name="sine"))(0.0), {lax.sin_p: lax.cos}, 0.0)
     [np.float64(1.0)]
     """
+    has_value_of(primitive, parameter, run)
+    primitive.def_rule("interpret", lambda interpreted, *args, **params: interpreted(params[parameter], *args))
+
+
+def has_value_of(primitive: Primitive, parameter: str, run: Run | None = None) -> None:
+    """Declare what `means` does, but for `interpret`: the primitive has derivatives of its own, say."""
     primitive.def_rule("means", lambda **params: params[parameter])
     primitive.def_rule("vma", lambda vmas, **params: [aval.vma for aval in params[parameter].out_avals])
     primitive.def_rule("fit", lambda args, params: _fitted(parameter, args, params))
-    primitive.def_rule("interpret", lambda interpreted, *args, **params: interpreted(params[parameter], *args))
     if run is not None:
         primitive.def_impl(lambda *args, **params: run(params[parameter], args))
 

@@ -231,17 +231,17 @@ def check_step(verb: str, carry: Sequence[Any], after: Sequence[Any]) -> None:
         )
 
 
-def with_carry_types(caller: str, fun: Any, body: Body, carry: Any) -> Jaxpr:
+def with_carry_types(caller: str, step: str, body: Body, carry: Any) -> Jaxpr:
     """Return the jaxpr of `body`, whose first results are converted to the types of the carry, the leaves of `carry`.
 
-    Only weak results are converted.  Raises: TypeError that names the leaf, its type before and after, and the fix.
+    Only weak results are converted.  Raises: TypeError that names the step, the leaf, its types before and after.
     """
     pairs = tree_flatten_with_path(carry)[0]
     for (path, before), after in zip(pairs, body.jaxpr.out_avals):
         is_weak = after.shape == before.shape and after.weak_type and reaches(after.dtype, before.dtype)
         if not is_weak and (after.shape != before.shape or after.dtype != before.dtype):
             raise TypeError(
-                f"{caller}: {describe_function(fun)} changes the type of the carry{keystr(path)} from {before} to "
+                f"{caller}: {step} changes the type of the carry{keystr(path)} from {before} to "
                 f"{after}; it must stay the same. Start with {after}, or convert the result of the step to {before}."
             )
     targets = [aval for _, aval in pairs]

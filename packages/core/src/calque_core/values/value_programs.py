@@ -116,6 +116,8 @@ def _with_constants(program: Program) -> Jaxpr:
 
 # Loops
 
+_STEP = "the step, on the arrays of these values,"
+
 
 def scan_on_values(
     trace: Any, args: Sequence[Value], *, jaxpr: Jaxpr, num_carry: int, num_consts: int, **options: Any
@@ -129,7 +131,7 @@ def scan_on_values(
     slice_layouts = [_slice_layout(trace, layout, options["length"]) for layout in xs_layouts]
     init = args[num_consts:num_fixed]
     step, carry, arrays = run_under(trace.parent, _step, trace, jaxpr, init, const_layouts, slice_layouts)
-    program = with_carry_types("scan", partial(run_program, jaxpr), _body(step), list(map(typeof, arrays)))
+    program = with_carry_types("scan", _STEP, _body(step), list(map(typeof, arrays)))
     sizes = {"num_carry": len(arrays), "num_consts": len(step.consts) + len(consts)}
     operands = [*step.consts, *consts, *arrays, *xs]
     outs = run_under(trace.parent, scan_p.bind, *operands, jaxpr=program, **sizes, **options)
@@ -151,7 +153,7 @@ def while_on_values(
     init = args[num_consts:]
     step, carry, arrays = run_under(trace.parent, _step, trace, body_jaxpr, init, body_layouts, [])
     condition = run_under(trace.parent, condition_program, trace, cond_jaxpr, [*cond_layouts, *carry])
-    program = with_carry_types("while", partial(run_program, body_jaxpr), _body(step), list(map(typeof, arrays)))
+    program = with_carry_types("while", _STEP, _body(step), list(map(typeof, arrays)))
     outs = run_under(
         trace.parent,
         while_p.bind,
