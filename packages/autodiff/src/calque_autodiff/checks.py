@@ -60,6 +60,20 @@ def only_argument(caller: str, args: Sequence[Value], kwargs: Mapping[str, Value
     return args[0]
 
 
+def check_tangent(primitive: Any, out_aval: Any, x_dot: Value) -> None:
+    """Check that the tangent which a derivative rule gave for a result has the type of a tangent of it.
+
+    Raises: TypeError that names the primitive.
+    """
+    dot_aval = typeof(x_dot) if is_array_like(x_dot) else None
+    tangent_aval = out_aval.to_tangent_aval()
+    if dot_aval is None or dot_aval.shape != tangent_aval.shape or dot_aval.dtype != tangent_aval.dtype:
+        raise TypeError(
+            f"the derivative rule of '{primitive.name}'{where()} gave the tangent {describe_value(x_dot)} for the result "
+            f"{out_aval}. Return a tangent of type {tangent_aval}."
+        )
+
+
 def check_out_tangents(trace: Trace, outs: Sequence[Value], out_dots: Sequence[Value]) -> None:
     """Check that each output has a tangent of its own type: a derivative rule may return another type.
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core import NumpyRuleError, ShapedArray, ShapeError, implements, lax, typeof
-from calque_core.extend import Shape, describe_value, where
+from calque_core.extend import Shape, describe_value, types_decide, where
 from calque_core.extend.numpy_functions import promoted_dtype, refuse
 from calque_core.lax import PrecisionLike
 from calque_numpy.creation import asarray
@@ -35,6 +35,7 @@ class Operand(NamedTuple):
 
 
 @implements(np.einsum)
+@types_decide
 def einsum(
     subscripts: Any,
     /,

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from calque_autodiff.checks import check_tangent
 from calque_autodiff.traces.copies import DualFunction, LinearizedFunction, copied_call
 from calque_autodiff.traces.steps import Step
 from calque_core import (
@@ -166,9 +167,16 @@ class JVPTrace(Trace):
                 raise
             finally:
                 context.trace, context.source = before, source
-        if len(outs) == 1 and type(out_dots[0]) is not Zero:  # nearly always; 0.2 us less than the comprehension
-            return [tracer(self, outs[0], out_dots[0])]
-        return [x if type(t) is Zero else tracer(self, x, t) for x, t in zip(outs, out_dots)]
+        results: list[Value] = []
+        for x, x_dot in zip(outs, out_dots):
+            if type(x_dot) is not Zero:
+                aval = typeof(x)
+                if type(x_dot) is not JitTracer or x_dot.aval is not aval:  # rarely
+                    check_tangent(primitive, aval, x_dot)
+                results.append(tracer(self, x, x_dot, aval))
+            else:
+                results.append(x)
+        return results
 
     process_custom_derivative = call_by_rules
 

@@ -138,8 +138,10 @@ class Windows:
         Shapes: indices [*rows, k] -> [*rows].
         """
         if self._counted is not None:
-            return self._counted.take(indices[..., 0], 0, None, "clip")  # 1.5 us sooner
+            return self._counted.take(indices[..., 0].astype(np.intp, copy=False), 0, None, "clip")  # 1 us sooner
         columns = [indices[..., i] for i in range(len(self.mapped))]
+        if len(columns) == 1 and indices.size and indices.min() >= 0 and indices.max() <= self.limits[0]:
+            return columns[0]  # a third of the time
         return np.ravel_multi_index(columns, [self.shape[axis] for axis in self.mapped], mode="clip")
 
     @cached_property
