@@ -69,8 +69,8 @@ def check_tangent(primitive: Any, out_aval: Any, x_dot: Value) -> None:
     tangent_aval = out_aval.to_tangent_aval()
     if dot_aval is None or dot_aval.shape != tangent_aval.shape or dot_aval.dtype != tangent_aval.dtype:
         raise TypeError(
-            f"the derivative rule of '{primitive.name}'{where()} gave the tangent {describe_value(x_dot)} for the result "
-            f"{out_aval}. Return a tangent of type {tangent_aval}."
+            f"the derivative rule of '{primitive.name}'{where()} gave the tangent {describe_value(x_dot)} for the "
+            f"result {out_aval}. Return a tangent of type {tangent_aval}."
         )
 
 

@@ -167,16 +167,14 @@ class JVPTrace(Trace):
                 raise
             finally:
                 context.trace, context.source = before, source
-        results: list[Value] = []
-        for x, x_dot in zip(outs, out_dots):
-            if type(x_dot) is not Zero:
-                aval = typeof(x)
-                if type(x_dot) is not JitTracer or x_dot.aval is not aval:  # rarely
-                    check_tangent(primitive, aval, x_dot)
-                results.append(tracer(self, x, x_dot, aval))
-            else:
-                results.append(x)
-        return results
+        return [x if type(t) is Zero else self._result(primitive, x, t) for x, t in zip(outs, out_dots)]
+
+    def _result(self, primitive: Primitive, x: Value, x_dot: Value) -> Value:
+        """Return a result of a rule with its tangent, whose type is checked."""
+        aval = typeof(x)
+        if type(x_dot) is not JitTracer or x_dot.aval is not aval:  # rarely
+            check_tangent(primitive, aval, x_dot)
+        return self.tracer(self, x, x_dot, aval)
 
     process_custom_derivative = call_by_rules
 
