@@ -1,6 +1,7 @@
 import gc
 import weakref
 
+import numpy as np
 import pytest
 
 from calque_core import config, jaxprs_in_params, make_jaxpr
@@ -8,6 +9,7 @@ from calque_core.extend import StaticArguments, advance_rule_epoch, entered
 from calque_core.lax import fori_loop
 from calque_xla_backend import clear_caches, device_put, jit
 from calque_xla_backend.calls import cache
+from calque_xla_backend.calls.cache import Programs
 from calque_xla_backend.calls.compiled import NOT_COMPILED
 from calque_xla_backend.calls.tracing import TracedFunction
 
@@ -145,9 +147,48 @@ def test_the_program_of_the_last_call_is_dropped_when_a_rule_is_replaced():
     assert programs.last is not NOT_COMPILED
     advance_rule_epoch()
     assert programs.last is NOT_COMPILED
-    assert not programs.by_settings
+    assert not programs.recent
+    assert not programs.by_device_types
     jitted(x)
     assert len(notes) == 2
+
+
+def test_calls_with_device_arrays_of_two_types_in_turn_need_no_key(monkeypatch):
+    f, notes = counted(lambda x, y: x + y)
+    jitted = jit(f)
+    programs = jitted.jit_function.programs
+    x, y = device_put(1.0), device_put(np.array([1.0, 2.0]))
+    assert [jitted(a, b).tolist() for a, b in [(x, x), (x, y), (y, y)]] == [2.0, [2.0, 3.0], [2.0, 4.0]]
+    monkeypatch.setattr(Programs, "record", None)
+    for a, b, out in [(x, x, 2.0), (x, y, [2.0, 3.0]), (y, y, [2.0, 4.0]), (x, x, 2.0)]:
+        assert jitted(a, b).tolist() == out
+        assert programs.last.device_types == [a._device_type, b._device_type]
+    assert len(notes) == 3
+
+
+def test_calls_with_numbers_statics_and_trees_of_two_types_in_turn_need_no_key(monkeypatch):
+    f, notes = counted(lambda x, n: x["a"] * n)
+    jitted = jit(f, static_argnums=1)
+    x = {"a": device_put(2.0)}
+    calls = [(x, 3, 6.0), (x, 4, 8.0), ({"a": 2.0}, 3, 6.0)]
+    for a, n, out in calls * 20:  # the code that recognises a tree is made after some calls
+        assert jitted(a, n).tolist() == out
+    monkeypatch.setattr(Programs, "record", None)
+    noted = len(notes)
+    assert [jitted(a, n).tolist() for a, n, _ in calls * 2] == [out for *_, out in calls * 2]
+    assert len(notes) == noted
+
+
+def test_the_settings_of_a_call_choose_its_program_among_several():
+    jitted = jit(lambda x: x + 1)
+    arrays = [device_put(np.arange(n, dtype="float32")) for n in (1, 2)]
+    for _ in range(2):
+        for x in arrays:
+            assert jitted(x).shape == x.shape
+            with config.enable_x64(False):
+                assert jitted(x).dtype == "float32"
+                assert jitted(1).dtype == "int32"
+            assert jitted(1).dtype == "int64"
 
 
 def test_a_program_that_is_traced_while_a_rule_is_replaced_serves_one_call():
@@ -183,9 +224,9 @@ def test_clear_caches_leaves_nothing_in_any_cache():
         doubles(device_put(1.0))
     programs = [*cache_of_jitted(jit(f)).programs.values(), *cache_of_jitted(doubles).programs.values()]
     assert [len(p.by_types) for p in programs] == [1, 2]
-    assert [len(p.by_settings) for p in programs] == [1, 2]
+    assert [len(p.recent) for p in programs] == [1, 2]
     clear_caches()
-    assert all(not (p.by_types or p.by_settings) and p.last is NOT_COMPILED for p in programs)
+    assert all(not (p.by_types or p.recent) and p.last is NOT_COMPILED for p in programs)
     assert not any(c.traces for c in cache._all)
     assert doubles(device_put(1.0)) == 2.0
 

@@ -2,7 +2,8 @@
 
 One idea: each jitted function has a Python function of its own, generated for its number of arguments, that tries the
 program of the last call.  If all leaves are device arrays with the device types of that call, compared by identity, it
-runs the program at once.  Any other call goes through `general`, which looks the program up or compiles it.
+runs the program at once; so it does for device arrays alone with the types of any earlier call.  Any other call goes
+through `general`, which looks the program up or compiles it.
 
 Generated code holds templates and integers only; the objects that it uses enter as bound constants.
 
@@ -36,11 +37,14 @@ def make(programs, general, active, Array, MISSING, NOT_COMPILED, hide_frames):
  def call({parameters}*extra, **kwargs):
   try:
    if {other}: return general(({arguments}{others}), kwargs)
-   compiled = programs.recall() if active else programs.last
+   compiled = programs.recall()[0] if active else programs.last
    if not compiled.is_direct: return compiled.call(general, ({arguments}))
    try:
     if compiled.is_flat:
-     if [{device_types}] != compiled.device_types: return general(({arguments}), kwargs)
+     types = [{device_types}]
+     if types != compiled.device_types:
+      compiled = NOT_COMPILED if active else programs.by_device_types.get(tuple(types), NOT_COMPILED)
+      if compiled is not NOT_COMPILED: programs.last = compiled
      buffers = [{buffers}]
     else:
      leaves = compiled.fit(({arguments}))

@@ -64,10 +64,10 @@ class JitFunction:
             return self.traced.fun(*args, **kwargs)
         statics, static_keys, dynamic = self.traced.split(args, kwargs)
         try:
-            compiled = self.programs.recall()
-            outs = compiled.attempt(static_keys, *dynamic)
-            if outs is not None:
-                return compiled.result(outs)
+            for compiled in self.programs.recall():
+                outs = compiled.attempt(static_keys, *dynamic)
+                if outs is not None:
+                    return compiled.result(outs)
             call = self.traced.call(statics, static_keys, dynamic)
             if here().trace is evaluation and not any(map(is_tracer, call.leaves)):
                 return self._run(call)
