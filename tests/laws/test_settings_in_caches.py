@@ -57,6 +57,7 @@ REMEMBERING = {
     "calque_core.arrays.numpy_arithmetic._reciprocal_of_zero": "the dtype of the key",
     "calque_core.types.dtypes._scalar_dtype": "the settings are in the key",
     "calque_core.arrays.indexing._plan": "sizes and steps, no dtype",
+    "calque_core.arrays.indexing.Taking": "holds its key, an index and axes",
     "calque_core.arrays.indexing._reading": "a layout, which is sizes and axes, no dtype",
     "calque_core.arrays.indices._count": "integers below the size of an axis, in the dtype that holds the size",
     "calque_core.arrays.indices.layout_of": "shapes, and the type of the key",
