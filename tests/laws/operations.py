@@ -215,6 +215,14 @@ OPERATIONS: dict[str, list[Program]] = {
     },
     "population_count": [Program("population_count", lax.population_count, (X,), INTEGERS)],
     "clz": [Program("clz", lax.clz, (X,), INTEGERS)],
+    "threefry2x32": [
+        Program("threefry2x32", lax.threefry2x32, (always("uint32"),) * 4),
+        Program(
+            "threefry2x32 by one key",
+            lambda key, low: lax.threefry2x32(key, key, np.uint32(0), low),
+            (always("uint32", ()), always("uint32")),
+        ),
+    ],
     "select_n": [
         Program("select_n", lax.select_n, (always("bool"), X, Y), ANY),
         Program(

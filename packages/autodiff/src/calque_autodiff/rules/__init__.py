@@ -12,7 +12,7 @@ FAMILIES = (
     "incomplete", "incomplete_beta", "jit", "joining", "linear_call", "linear_solve", "matrix_functions", "platform",
     "pmap", "pseudo_inverse", "reduce", "reduce_function", "reduce_window", "reflections", "root", "rounding", "scan",
     "scatter", "select_and_scatter", "shape", "shard_map", "sharding", "similarity", "sort", "special", "sylvester",
-    "top_k", "triangular", "tridiagonal", "trigonometric", "while_loop",
+    "threefry", "top_k", "triangular", "tridiagonal", "trigonometric", "while_loop",
 )  # fmt: skip
 
 _rules_by_family(__name__, FAMILIES, kinds=("jvp", "transpose", "partial_eval"))

@@ -120,6 +120,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.slices import index_in_dim, slice_in_dim
     from calque_core.ops.sort import sort, sort_key_val, sort_p
     from calque_core.ops.special import erf, erf_inv, erf_inv_p, erf_p, erfc, erfc_p, logistic, logistic_p
+    from calque_core.ops.threefry import threefry2x32, threefry2x32_p
     from calque_core.ops.top_k import approx_max_k, approx_min_k, top_k, top_k_p
     from calque_core.ops.trigonometric import (
         acos, acos_p, acosh, acosh_p, asin, asin_p, asinh, asinh_p, atan, atan2, atan2_p, atan_p, atanh, atanh_p, cos,
@@ -241,6 +242,7 @@ _LATE = {
     "calque_core.ops.slices": "index_in_dim, slice_in_dim",
     "calque_core.ops.sort": "sort, sort_key_val, sort_p",
     "calque_core.ops.special": "erf, erf_inv, erf_inv_p, erf_p, erfc, erfc_p, logistic, logistic_p",
+    "calque_core.ops.threefry": "threefry2x32, threefry2x32_p",
     "calque_core.ops.top_k": "approx_max_k, approx_min_k, top_k, top_k_p",
     "calque_core.ops.trigonometric": (
         "acos, acos_p, acosh, acosh_p, asin, asin_p, asinh, asinh_p, atan, atan2, atan2_p, atan_p, atanh, atanh_p, "
@@ -282,6 +284,8 @@ __all__ = [
     "eq_p", "ne_p", "lt_p", "le_p", "gt_p", "ge_p", "and_p", "or_p", "xor_p", "not_p", "shift_left_p",
     "shift_right_logical_p", "shift_right_arithmetic_p", "population_count_p", "clz_p", "select_n_p", "guard_p",
     "clamp_p",
+    # threefry
+    "threefry2x32", "threefry2x32_p",
     # convert
     "convert_element_type", "bitcast_convert_type", "stop_gradient", "discard", "convert_element_type_p",
     "bitcast_convert_type_p", "stop_gradient_p", "discard_p",

@@ -77,8 +77,8 @@ def declare_formula(name: str, formula: Formula, kinds: str = FLOAT, of_numbers:
             code = _codes.find([primitive, *avals], decomposition, avals)
             return _evaluated(decomposition, args) if code is None else code.run(args)
 
-    primitive.def_rule("decomposition", decomposition)
     primitive.def_impl(impl, leaf=True, makes_arrays=True)
+    primitive.def_rule("decomposition", decomposition)
     return primitive
 
 

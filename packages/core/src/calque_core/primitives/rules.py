@@ -10,7 +10,7 @@ the adapted one.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import Any
 
 from calque_core.context import here
@@ -221,7 +221,7 @@ def store(primitive: Any, kind: Kind, function: Function, *, override: bool = Fa
             f"another. To replace it, use def_rule({_kind_arguments(kind, 'fn')}, override=True), or del "
             f"calque_core.rules({_kind_arguments(kind)})[primitive] first."
         )
-    if not is_late and _is_shadowed(kind, primitive._rules):  # nobody has used a late rule
+    if not is_late and _replaces_a_used_rule(primitive, kind):  # nobody has used a late rule
         advance_rule_epoch()
     primitive._rules[kind] = new
     primitive.adapted.put(kind, adapted, declaring)
@@ -232,10 +232,16 @@ def store(primitive: Any, kind: Kind, function: Function, *, override: bool = Fa
 _SHADOWED = {"axis_batch": "batch"}  # a rule of the first kind is used in place of the second
 
 
-def _is_shadowed(kind: Kind, stored: Mapping[Kind, Rule]) -> bool:
-    """Tell whether a new rule of this kind replaces one that traced programs may have used."""
-    general = general_kind(kind)
-    return not stored.keys().isdisjoint((kind, general, _SHADOWED.get(general), "decomposition"))
+def _replaces_a_used_rule(primitive: Any, kind: Kind) -> bool:
+    """Tell whether a new rule of this kind replaces one that traced programs may have used.
+
+    A rule of another kind, such as a decomposition, was used in its place only after a look-up of this kind.
+    """
+    general, stored = general_kind(kind), primitive._rules.keys()
+    if kind in stored:
+        return True
+    was_asked = kind in primitive.adapted or general == "impl"  # evaluation asks an attribute
+    return was_asked and not stored.isdisjoint((general, _SHADOWED.get(general), "decomposition"))
 
 
 def _origin(function: Function, declaring: str) -> tuple[Position | None, str]:

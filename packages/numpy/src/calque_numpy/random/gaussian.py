@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import Primitive, lax, typeof
-from calque_core.extend import real_dtype
+from calque_core import lax, typeof
+from calque_core.extend import declare_formula, real_dtype
 from calque_core.extend.numpy_functions import dtype_argument
 from calque_numpy.random.arguments import check_key, check_shape, float_argument
 from calque_numpy.random.floats import between, unit_uniform
@@ -113,22 +113,19 @@ def normal_of(u: Value, dtype: np.dtype[Any]) -> Value:
 
 # The inverse error function of XLA
 
-erf_inv_p = Primitive("xla_erf_inv")
-erf_inv_p.def_abstract_eval(lambda x_aval: x_aval.strip_weak_type(), cached=True)
+
+def erf_inv_formula(x: Value) -> Value:
+    dtype = typeof(x).dtype
+    inside = _double_erf_inv(x) if dtype == _FLOAT64 else _single_erf_inv(x)
+    return lax.select(lax.eq(lax.abs(x), dtype.type(1)), lax.mul(x, dtype.type(inf)), inside)
+
+
+erf_inv_p = declare_formula("xla_erf_inv", erf_inv_formula)
 
 
 def erf_inv(x: Value) -> Value:
     """Return the inverse error function as XLA approximates it.  Shapes: x [*s] -> [*s]."""
     return erf_inv_p.bind(x)
-
-
-def erf_inv_approximation(x: Value) -> Value:
-    dtype = typeof(x).dtype
-    if dtype == _FLOAT64:
-        inside = _double_erf_inv(x)
-    else:
-        inside = lax.convert_element_type(_single_erf_inv(lax.convert_element_type(x, _FLOAT32)), dtype)
-    return lax.select(lax.eq(lax.abs(x), dtype.type(1)), lax.mul(x, dtype.type(inf)), inside)
 
 
 def erf_inv_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Value, Value]:
@@ -138,13 +135,6 @@ def erf_inv_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Va
     return out, lax.mul(x_dot, lax.mul(sqrt(pi) / 2, lax.exp(lax.square(out))))
 
 
-@erf_inv_p.def_impl
-def erf_inv_impl(x: Value) -> Value:
-    with np.errstate(all="ignore"):  # of the branch that is not chosen
-        return erf_inv_approximation(x)
-
-
-erf_inv_p.def_rule("decomposition", erf_inv_approximation)
 erf_inv_p.def_rule("jvp", erf_inv_jvp)
 
 

@@ -7,7 +7,7 @@ Where jaxprs and programs are kept, from the first place that a call asks to the
 
     calls/cache.py   JitCache       one for each function and choice of static arguments; dies with the function
         .programs    Programs       one for each compiler and choice of donated arguments
-            .last, .recent          the last CompiledCalls, which recognise the arguments themselves
+            .last, .recent          the last CompiledCalls; each recognises its arguments
             .by_device_types        device types of arguments that are device arrays alone -> CompiledCall
             .by_types               device types  -> CompiledCall
         .traces                     avals         -> TracedCall, the jaxpr that calls under a trace need
