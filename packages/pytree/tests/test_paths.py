@@ -1,4 +1,5 @@
 from collections import OrderedDict, defaultdict, namedtuple
+from dataclasses import dataclass
 
 import pytest
 
@@ -10,6 +11,7 @@ from calque_pytree import (
     keystr,
     leaves_with_path,
     map_with_path,
+    register_dataclass,
     structure,
 )
 
@@ -81,3 +83,34 @@ def test_an_error_of_is_leaf_names_the_node():
     with pytest.raises(ZeroDivisionError) as caught:
         leaves_with_path([0, {"a": ()}], is_leaf=lambda node: 1 / len(node) > 1)
     assert caught.value.__notes__ == ["Raised while flattening the tuple at [1]['a']."]
+
+
+@register_dataclass
+@dataclass
+class Layer:
+    w: object
+    b: object
+
+
+TREES = [
+    1, (), [], {}, None, [None], [(), 1], [[], [[]], 2, {}], {"b": [1, {}], "a": (), "c": {"d": 3}}, [[[[1]]]],
+    (Point(1, [2]), [Point((), 3)]), OrderedDict(b=1, a=[2]), defaultdict(int, a=(1, 2)),
+    Layer([1, 2], {"a": Layer(1, ())}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("tree", TREES, ids=repr)
+@pytest.mark.parametrize("none_is_leaf", [False, True])
+def test_the_paths_of_a_structure_are_those_of_the_loop(tree, none_is_leaf):
+    by_loop = flatten_with_path(tree, lambda _: False, none_is_leaf=none_is_leaf)
+    for _ in range(20):  # the structure becomes frequent
+        assert flatten_with_path(tree, none_is_leaf=none_is_leaf) == by_loop
+
+
+def test_a_frequent_structure_keeps_its_paths():
+    tree = {"weights": [1, (2, 3)], "bias": 4}
+    for _ in range(20):
+        structure(tree)
+    (first, treedef), (again, _) = flatten_with_path(tree), flatten_with_path(tree)
+    assert treedef.leaf_paths() == [path for path, _ in first]
+    assert all(a is b for (a, _), (b, _) in zip(first, again, strict=True))

@@ -9,10 +9,10 @@ Read next: `generated.py`, the same as straight-line code for structures that ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from calque_pytree.keys import KeyPath, keystr
+from calque_pytree.keys import KeyEntry, KeyPath, keystr
 from calque_pytree.kinds import Leaf, Node, Tree, node_class
 
 Nodes: TypeAlias = "tuple[Node | None, ...]"
@@ -53,6 +53,32 @@ def unflatten(nodes: Nodes, leaves: Iterable[Leaf]) -> Tree:
     except Exception as error:
         note_unflatten_error(error, nodes, building)
         raise
+
+
+def leaf_paths(nodes: Nodes) -> list[KeyPath] | None:
+    """Return the key path of each leaf; None if the entries of a class need the node itself."""
+    paths: list[KeyPath] = []
+    path: list[KeyEntry] = []  # of the current node
+    unvisited: list[Iterator[KeyEntry]] = []  # entries of the later children of each ancestor
+    for node in nodes:
+        if node is None:
+            paths.append(tuple(path))
+        elif node[1]:
+            kind, arity, data = node
+            if kind.flatten_with_keys is not None:
+                return None
+            entries = iter(kind.entries(data, arity))
+            unvisited.append(entries)
+            path.append(next(entries))
+            continue
+        while unvisited:
+            entry = next(unvisited[-1], None)
+            if entry is not None:
+                path[-1] = entry
+                break
+            unvisited.pop()
+            path.pop()
+    return paths
 
 
 def inner_node(nodes: Nodes, position: int) -> Node:

@@ -13,9 +13,10 @@ from collections.abc import Callable, Hashable, Iterable
 from itertools import repeat
 
 from calque_pytree.align import flatten_up_to
-from calque_pytree.build import Nodes, fold, inner_node, subtree_end, unflatten
+from calque_pytree.build import Nodes, fold, inner_node, leaf_paths, subtree_end, unflatten
 from calque_pytree.comparison import StructureKey, equal_nodes, first_that_may_change, has_exact_equality, kept
 from calque_pytree.compiling import MAX_NODES, Fit, Unflatten, compile_fit, compile_unflatten
+from calque_pytree.keys import KeyPath
 from calque_pytree.kinds import TUPLE, Leaf, Node, NodeData, Tree, node_class, shown_data
 from calque_pytree.printer import print_nodes
 from calque_pytree.serial import State, from_state, to_state
@@ -38,13 +39,16 @@ class PyTreeDef:
     PyTreeDef({'a': [*, None]})
     """
 
-    __slots__ = ("__weakref__", "_fit", "_fits", "_hash", "_key", "_unflatten", "_unflattens", "nodes", "num_leaves")
+    __slots__ = (
+        "__weakref__", "_fit", "_fits", "_hash", "_key", "_paths", "_unflatten", "_unflattens", "nodes", "num_leaves",
+    )  # fmt: skip
 
     def __init__(self, nodes: Nodes, num_leaves: int) -> None:
         self.nodes = nodes
         self.num_leaves = num_leaves
         self._hash: int | None = None
         self._key: Hashable = None
+        self._paths: list[KeyPath] | None = None
         self._unflatten: Unflatten | None = None
         self._fit: Fit | None = None
         self._unflattens = self._fits = 0
@@ -106,6 +110,17 @@ class PyTreeDef:
             return self
         nodes = tuple([node and (node[0], node[1], x) for node, x in zip(self.nodes, data)])
         return PyTreeDef(nodes, self.num_leaves)
+
+    def leaf_paths(self) -> list[KeyPath] | None:
+        """Return the key path of each leaf, as one list for all calls; None if a class has entries of its own.
+
+        >>> from calque_pytree import structure
+        >>> structure({"a": [1]}).leaf_paths()
+        [(DictKey(key='a'), SequenceKey(idx=0))]
+        """
+        if self._paths is None:
+            self._paths = leaf_paths(self.nodes)
+        return self._paths
 
     def unflatten(self, leaves: Iterable[Leaf]) -> Tree:
         """Return the tree of this structure over `leaves`.
