@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 # Scripts; they need jax, SciPy, or several devices.
 collect_ignore = ["communication.py", "data_parallel.py", "neighbours.py", "record_random.py", "scipy_functions.py"]
-collect_ignore += ["soak.py"]
+collect_ignore += ["soak.py", "divided_arrays.py"]
 
 # Modules about our rules and NumPy's answers, and about this suite: where two Pythons run the laws, one of them asks.
 # Each of the two asks about interrupts, tracebacks, depth, state, processes, and what each jaxlib compiles by itself.

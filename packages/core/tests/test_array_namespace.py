@@ -7,10 +7,10 @@ import types
 import numpy as np
 import pytest
 
-from calque_core import TracerArrayConversionError, make_jaxpr
-from calque_core.backends import _backends
+from calque_core import TracerArrayConversionError, config, make_jaxpr, register_aval, typeof
+from calque_core.backends import _backends, _of_shardings
 from calque_core.extend import known_devices, register_devices
-from calque_core.extend.numpy_functions import on_device
+from calque_core.extend.numpy_functions import on_device, placed_like
 
 X = np.array([1.0, 2.0])
 
@@ -20,12 +20,26 @@ class Drum:
         return "Drum()"
 
 
+class Drums:
+    """The sharding of an array that is divided over drums."""
+
+
+class Divided:
+    """An array that is divided over drums."""
+
+    def __init__(self, shape):
+        self.aval, self.device = typeof(np.zeros(shape)), Drums()
+
+
+register_aval(Divided, lambda x: x.aval)
+
+
 @pytest.fixture
 def drum():
-    register_devices(Drum, lambda x, device: (x, device), lambda: [drum])
+    register_devices(Drum, lambda x, device: (x, device), lambda: [drum], [Drums])
     drum = Drum()
     yield drum
-    del _backends[Drum]
+    del _backends[Drum], _of_shardings[Drums]
 
 
 def traced(fun):
@@ -75,6 +89,25 @@ def test_an_array_is_put_on_a_device_by_its_backend(drum):
     assert on_device("f", X, drum) == (X, drum)
     assert on_device("f", X, None) is X
     assert type(on_device("f", 1.0, "cpu")) is np.ndarray
+
+
+def test_an_array_is_put_beside_another_one_and_divided_alike_if_the_shapes_are_equal(drum):
+    assert placed_like("f", X, 1.0) is X
+    assert placed_like("f", X, np.zeros(3)) is X
+    divided = Divided((2,))
+    assert placed_like("f", X, divided) == (X, divided.device)
+    assert placed_like("f", X, Divided((3,))) == (X, None)
+    assert traced(lambda x: placed_like("f", x, divided) is x and placed_like("f", x, Divided((3,))) is x)
+
+
+def test_a_sharding_is_no_device_that_is_listed_or_the_default(drum):
+    drums = Drums()
+    assert on_device("f", X, drums) == (X, drums)
+    assert not any(isinstance(device, Drums) for device in known_devices())
+    with pytest.raises(
+        ValueError, match=r"^default_device was set to .* which is not a device of a backend\. Use one of"
+    ):
+        config.default_device(drums)
 
 
 @pytest.mark.parametrize("device", ["gpu", "CPU", 0, object], ids=str)

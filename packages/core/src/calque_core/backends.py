@@ -27,14 +27,19 @@ class Backend(Record):
 
 
 _backends: dict[type, Backend] = {}
+_of_shardings: dict[type, Backend] = {}
 
 
 def register_devices(
-    kind: type, put: Callable[[Value, Device], Value], devices: Callable[[], Sequence[Device]]
+    kind: type,
+    put: Callable[[Value, Device], Value],
+    devices: Callable[[], Sequence[Device]],
+    shardings: Sequence[type] = (),
 ) -> None:
     """Let arrays be put on devices of the class `kind`: `put(x, device)` does it, `devices()` lists all of them.
 
-    A second call for one class replaces the first.
+    `put` also takes objects of the classes `shardings`, which divide an array over several devices, and None, the
+    backend's default device.  A second call for one class replaces the first.
 
     >>> from calque_core.extend import known_devices, register_devices
     >>> class Drum:
@@ -45,7 +50,8 @@ def register_devices(
     Drum()
     >>> register_devices(Drum, lambda x, drum: x, lambda: [])
     """
-    _backends[kind] = Backend(put, devices)
+    backend = _backends[kind] = Backend(put, devices)
+    _of_shardings.update(dict.fromkeys(shardings, backend))
 
 
 def known_devices() -> list[Device]:
@@ -61,6 +67,11 @@ def known_devices() -> list[Device]:
 def backend_of(device: Device) -> Backend | None:
     """Return the backend that has registered the class of `device`, or None."""
     return _backends.get(type(device))
+
+
+def backend_of_sharding(sharding: Any) -> Backend | None:
+    """Return the backend that has registered the class of `sharding`, or None."""
+    return _of_shardings.get(type(sharding))
 
 
 def check_default_device(device: Device) -> None:

@@ -25,6 +25,7 @@ from calque_core.extend.numpy_functions import (
     dtype_argument,
     on_device,
     one_or_several,
+    placed_like,
     refuse,
     wide_integer,
 )
@@ -177,13 +178,12 @@ def full(shape: Shape, fill_value: Value, dtype: DType = None, order: Order = "C
            [1.5, 1.5]])
     """
     _check_order("full", order)
-    return _fill("full", shape, fill_value, dtype, device)
+    return on_device("full", _fill("full", shape, fill_value, dtype), device)
 
 
-def _fill(name: str, shape: Shape, fill_value: Value, dtype: DType, device: Any) -> Value:
+def _fill(name: str, shape: Shape, fill_value: Value, dtype: DType) -> Value:
     sizes, value = one_or_several(name, "shape", shape), asarray(fill_value, dtype)
-    out = broadcast_to(value, sizes) if typeof(value).shape else lax.full(sizes, value)
-    return on_device(name, out, device)
+    return broadcast_to(value, sizes) if typeof(value).shape else lax.full(sizes, value)
 
 
 def zeros(shape: Shape, dtype: DType = float, order: Order = "C", *, device: Any = None) -> Value:
@@ -196,7 +196,7 @@ def zeros(shape: Shape, dtype: DType = float, order: Order = "C", *, device: Any
     array([0., 0.])
     """
     _check_order("zeros", order)
-    return _fill("zeros", shape, 0, float if dtype is None else dtype, device)
+    return on_device("zeros", _fill("zeros", shape, 0, float if dtype is None else dtype), device)
 
 
 def ones(shape: Shape, dtype: DType = float, order: Order = "C", *, device: Any = None) -> Value:
@@ -209,7 +209,7 @@ def ones(shape: Shape, dtype: DType = float, order: Order = "C", *, device: Any 
     array([[1, 1]])
     """
     _check_order("ones", order)
-    return _fill("ones", shape, 1, float if dtype is None else dtype, device)
+    return on_device("ones", _fill("ones", shape, 1, float if dtype is None else dtype), device)
 
 
 @implements(np.full_like)
@@ -225,6 +225,7 @@ def full_like(
 ) -> Value:
     """Return an array of one value, by default with the shape and dtype of `a`, and on its device.
 
+    Where `a` is divided over several devices, an array of the same shape is divided alike.
     Raises: ShapeError if `fill_value` does not broadcast to the shape; ValueError for an unknown device.
 
     >>> import numpy as np
@@ -236,8 +237,8 @@ def full_like(
     refuse("full_like", subok=subok)
     aval = typeof(a)
     sizes = aval.shape if shape is None else shape
-    device = getattr(a, "device", None) if device is None else device  # a number and a stand-in have none
-    return _fill("full_like", sizes, fill_value, aval.dtype if dtype is None else dtype, device)
+    out = _fill("full_like", sizes, fill_value, aval.dtype if dtype is None else dtype)
+    return placed_like("full_like", out, a) if device is None else on_device("full_like", out, device)
 
 
 @implements(np.zeros_like)
@@ -290,7 +291,7 @@ def empty(shape: Shape, dtype: DType = float, order: Order = "C", *, device: Any
     (2,)
     """
     _check_order("empty", order)
-    return _fill("empty", shape, 0, float if dtype is None else dtype, device)
+    return on_device("empty", _fill("empty", shape, 0, float if dtype is None else dtype), device)
 
 
 @implements(np.empty_like)

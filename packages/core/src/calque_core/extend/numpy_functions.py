@@ -12,7 +12,7 @@ from calque_core.late import late_names as _late_names
 # isort: off
 if _TYPE_CHECKING:
     from calque_core.arrays.at import at
-    from calque_core.arrays.devices import on_device
+    from calque_core.arrays.devices import on_device, placed_like
     from calque_core.arrays.methods import imag, real
     from calque_core.arrays.numpy_arithmetic import (
         absolute, as_dtype, divmod, fabs, float_power, floor_divide, fmod, left_shift, positive, power, reciprocal,
@@ -46,7 +46,7 @@ if _TYPE_CHECKING:
 # Each module is imported when a program first uses one of its names.
 _LATE = {
     "calque_core.arrays.at": "at",
-    "calque_core.arrays.devices": "on_device",
+    "calque_core.arrays.devices": "on_device, placed_like",
     "calque_core.arrays.methods": "imag, real",
     "calque_core.arrays.numpy_arithmetic": (
         "absolute, as_dtype, divmod, fabs, float_power, floor_divide, fmod, left_shift, positive, power, reciprocal, "
@@ -98,7 +98,7 @@ __all__ = [
     # Arguments of such a function
     "Axes", "reduced_axes", "keep_axes", "fill_masked", "sum_dtype", "implements_by_name",
     "canonical_axes", "canonical_axis", "integers", "one_or_several", "refuse", "KINDS", "SCALARS", "array_of",
-    "with_arrays", "with_items", "on_device",
+    "with_arrays", "with_items", "on_device", "placed_like",
     "dtype_argument", "wide_integer", "can_cast", "as_result", "binary", "check_dtypes", "floating", "promoted_dtype",
 ]  # fmt: skip
 

@@ -164,4 +164,4 @@ def live_arrays() -> list[Array]:
     return wrap([buffer for buffer, _ in buffers], [kind for _, kind in buffers])
 
 
-register_devices(DeviceClass, device_put, devices)
+register_devices(DeviceClass, device_put, devices, SHARDINGS)
