@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from claims import report
 
-from calque_core import AbstractMesh, Mesh, ShapeDtypeStruct, ShapeError, config, lax, make_jaxpr, shard_map
+from calque_core import AbstractMesh, Mesh, ShapeDtypeStruct, ShapeError, config, debug, lax, make_jaxpr, shard_map
 from calque_core import PartitionSpec as P
 from calque_core.lax import sharding_constraint_p
 from calque_xla_backend import (
@@ -20,6 +20,7 @@ from calque_xla_backend import (
     explain,
     jit,
     make_mesh,
+    pmap,
     with_sharding_constraint,
 )
 from calque_xla_backend.compilation_cache import cache
@@ -85,6 +86,17 @@ def check_arguments_on_the_host_and_on_one_device_go_where_the_program_runs():
         for n in (2, 2.0, np.float64(2.0), device_put(2.0)):
             np.testing.assert_array_equal(np.asarray(f(x, y, n)), 3 * V)
     assert f(x, V, 2.0).sharding.device_set == set(devices())
+
+
+def check_a_program_without_results_takes_divided_arrays():
+    seen = []
+    for f in (lambda x: debug.callback(seen.append, x), lambda x: None, lambda x: ((), {})):
+        assert jit(f)(put(V, "x")) == f(V)
+        assert jit(f, in_shardings=over("x"))(V) == f(V)
+        assert jit(f).lower(put(V, "x")).compile()(put(V, "x")) == f(V)
+        assert jit(shard_map(f, mesh=MESH, in_specs=P("x"), out_specs=P()))(V) == f(V)
+        pmap(f)(V)
+    assert {x.shape for x in seen} == {(8, 4), (2, 4), (4,)}
 
 
 def check_a_captured_array_is_a_constant_of_the_program():

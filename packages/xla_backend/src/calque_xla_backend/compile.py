@@ -137,7 +137,8 @@ def _divided(
 ) -> list[DeviceType]:
     """Return the device types of arrays that XLA divides in some way, at one of `places` where it says the same."""
     places = [*places] or [None] * len(avals)
-    tilings_of_avals = [*tilings_of_avals] or [None] * len(avals)  # XLA tells none for one device
+    # XLA tells none for one device, and for a program without results one: that of an empty tuple.
+    tilings_of_avals = [*tilings_of_avals[: len(avals)]] or [None] * len(avals)
     found = [
         placement_of_tiling(tiling, len(aval.shape), partition.mesh, place)
         for aval, tiling, place in zip(avals, tilings_of_avals, places, strict=True)
