@@ -81,6 +81,18 @@ def check_what_is_no_mesh_or_no_spec_is_refused():
         over("z")
 
 
+def check_sizes_of_a_mesh_are_integers_from_1():
+    assert make_mesh(np.array([2, 4]), ("x", "y")).axis_sizes == (2, 4)
+    for sizes in ((2, -1), (0, 2), (-1, -1)):
+        with pytest.raises(
+            ValueError, match=rf"^make_mesh at {HERE} .* got axis_shapes=\(.*with a size below 1\. Use the"
+        ):
+            make_mesh(sizes, ("x", "y"))
+    for sizes in (4, "ab", (2, None), (2.5, 2)):
+        with pytest.raises(TypeError, match=rf"^make_mesh at {HERE} .* got axis_shapes=.*\. Use a tuple of sizes"):
+            make_mesh(sizes, ("x", "y"))
+
+
 def check_too_few_devices_are_named_with_both_numbers():
     with pytest.raises(
         ValueError, match=r"sizes \(4, 4\); the mesh needs 16 devices, but there are 8: .*config\.cpu_devices\(16\)"
@@ -151,6 +163,13 @@ def check_weak_arrays_stay_weak():
 
 
 # Arrays
+
+
+def check_an_array_goes_to_a_device_and_to_a_sharding():
+    x = device_put(V)
+    for place in (over("x"), over(), SingleDeviceSharding(devices()[5])):
+        assert x.to_device(place).sharding == place
+        np.testing.assert_array_equal(device_put(V, over("y")).to_device(place), V)
 
 
 def check_an_array_tells_its_shards():

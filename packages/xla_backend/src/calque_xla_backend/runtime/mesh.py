@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from math import prod
 from typing import Any
 
@@ -19,15 +19,28 @@ def make_mesh(
 ) -> Mesh:
     """Return a mesh with axes of these sizes and names, of `devices` or of the first ones of the default platform.
 
-    Raises: ValueError, with both numbers, if there are too few devices; as `Mesh`.
+    Raises: ValueError, with both numbers, if there are too few devices; TypeError if `axis_shapes` are no integers,
+    ValueError if one is below 1; as `Mesh`.
 
     >>> from calque_xla_backend import make_mesh
     >>> make_mesh((1, 1), ("data", "model"))
     Mesh('data': 1, 'model': 1)
     """
-    sizes = tuple(map(int, axis_shapes))
+    sizes = _sizes_of(axis_shapes)
     chosen = all_devices() if devices is None else list(devices)
     return mesh_of_first(f"make_mesh{where()} got axes of the sizes {sizes}; the mesh", sizes, axis_names, chosen)
+
+
+def _sizes_of(axis_shapes: Any) -> tuple[int, ...]:
+    sizes = tuple(axis_shapes) if isinstance(axis_shapes, Iterable) else (None,)
+    if not all(isinstance(size, (int, np.integer)) for size in sizes):
+        raise TypeError(f"make_mesh{where()} got axis_shapes={axis_shapes!r}. Use a tuple of sizes, such as (4, 2).")
+    if any(size < 1 for size in sizes):
+        raise ValueError(
+            f"make_mesh{where()} got axis_shapes={axis_shapes!r}, with a size below 1. Use the number of devices along "
+            "each axis."
+        )
+    return tuple(map(int, sizes))
 
 
 def mesh_of_first(
