@@ -5,6 +5,8 @@ Each function whose name begins with `check_` is a claim.
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from many_devices import report
@@ -58,6 +60,63 @@ def check_functions_that_make_arrays_take_a_sharding():
             assert out.sharding == sharding
     with pytest.raises(ShapeError, match=r"size 3, which does not divide into 4 equal parts"):
         cnp.zeros(3, device=ROWS)
+
+
+# Copies
+
+COPIES = {
+    "x.copy()": lambda x: x.copy(),
+    "copy.copy(x)": copy.copy,
+    "copy.deepcopy(x)": copy.deepcopy,
+    "copy(x)": cnp.copy,
+    "array(x)": cnp.array,
+    "array(x, copy=True)": lambda x: cnp.array(x, copy=True),
+    "array(x, ndmin=2)": lambda x: cnp.array(x, ndmin=2),
+    "asarray(x, copy=True)": lambda x: cnp.asarray(x, copy=True),
+    "asarray(x, device=d, copy=True)": lambda x: cnp.asarray(x, device=x.sharding, copy=True),
+    "from_dlpack(x, copy=True)": lambda x: cnp.from_dlpack(x, copy=True),
+    "x.astype(x.dtype)": lambda x: x.astype(x.dtype, copy=True),
+    "x.flatten()": lambda x: x.reshape(-1).flatten().reshape(x.shape),
+    "x.reshape(copy=True)": lambda x: x.reshape(x.shape, copy=True),
+    "+x": lambda x: +x,
+}
+ALIASES = {
+    "asarray(x)": cnp.asarray,
+    "array(x, copy=None)": lambda x: cnp.array(x, copy=None),
+    "x.astype(x.dtype, copy=False)": lambda x: x.astype(x.dtype, copy=False),
+}
+
+
+def check_a_copy_lives_on_when_the_array_is_donated_or_deleted():
+    halve = calque.jit(lambda x: x / 2.0, donate_argnums=0)
+    for place in (calque.devices()[1], ROWS, NamedSharding(MESH, P())):
+        for name, make in COPIES.items():
+            for end in (halve, lambda x: x.delete()):
+                x = calque.device_put(X, place)
+                made = make(x)
+                end(x)
+                assert x.is_deleted(), name
+                assert made.devices() == calque.device_put(X, place).devices(), name
+                np.testing.assert_array_equal(made, X, name)
+        for name, make in ALIASES.items():
+            x = calque.device_put(X, place)
+            assert make(x) is x, name
+
+
+def check_a_copy_of_keys_lives_on():
+    for make in (lambda keys: keys.copy(), copy.copy, copy.deepcopy, np.copy, cnp.copy, cnp.array):
+        keys = calque.device_put(calque.random.split(calque.random.key(0), 8), ROWS)
+        made = make(keys)
+        keys.words.delete()
+        assert made.sharding == ROWS
+        np.testing.assert_array_equal(made.words, calque.random.split(calque.random.key(0), 8).words)
+    assert cnp.asarray(made) is made
+
+
+def check_a_copy_is_no_operation_of_a_trace():
+    copies = [make for name, make in COPIES.items() if "device" not in name and "dlpack" not in name]
+    jaxpr = calque.make_jaxpr(lambda x: [make(x) for make in copies])(X[0])
+    assert {eqn.primitive.name for eqn in jaxpr.eqns} <= {"reshape", "broadcast_in_dim"}  # for ndmin=2
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import pytest
 
 from calque_core import UnexpectedTracerError, lax, make_jaxpr
 from calque_core.jaxprs.interpret import jaxpr_as_fun
+from calque_core.traces.tracer import copy_of, own_array
 
 HERE = "test_in_place.py"
 FLOATS = {
@@ -191,6 +192,18 @@ def test_a_copy_is_an_array_of_its_own(make):
     x = np.array([1.0, 3.0])
     for fun in (changed, kept):
         np.testing.assert_array_equal(traced(fun, x)[0], fun(x.copy()))
+
+
+def test_a_copy_of_an_array_of_another_class_is_a_copy_of_its_memory():
+    class Held:
+        def __copy__(self):
+            return Held()
+
+    x = Held()
+    assert copy_of(x) is not x
+    assert own_array(x, x) is not x
+    out = Held()
+    assert own_array(x, out) is out
 
 
 def test_a_copy_takes_no_equation():

@@ -139,13 +139,39 @@ def test_it_cannot_be_changed():
         x.anything = 1
 
 
-@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+CLONES = {
+    "copy.copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda x: pickle.loads(pickle.dumps(x)),
+    "x.copy": lambda x: x.copy(),
+    "astype": lambda x: x.astype(x.dtype),
+    "flatten": lambda x: x.reshape(-1).flatten().reshape(2, 2),
+    "reshape": lambda x: x.reshape(2, 2, copy=True),
+    "positive": lambda x: +x,
+}
+
+
+@pytest.mark.parametrize("clone", CLONES.values(), ids=CLONES)
 def test_copies_are_independent(clone):
     x = device_put(X)
     y = clone(x)
     x.delete()
     assert type(y) is Array
     np.testing.assert_array_equal(y, X)
+
+
+def test_a_copy_of_a_weak_or_deleted_array():
+    weak = jit(lambda: 1.0)()
+    assert weak.copy().weak_type
+    weak.delete()
+    with pytest.raises(RuntimeError, match=r"array of type f.* was used after it was deleted or donated"):
+        weak.copy()
+
+
+def test_a_conversion_that_changes_nothing_copies_only_if_it_must():
+    x = device_put(X)
+    assert x.astype(x.dtype, copy=False) is x
+    assert x.reshape(2, 2).unsafe_buffer_pointer() == x.unsafe_buffer_pointer()
 
 
 def test_a_deleted_array_says_so():

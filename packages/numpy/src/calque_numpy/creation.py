@@ -45,7 +45,7 @@ def asarray(
 
     Shapes: n items of shape [*s] -> [n, *s].  Dtype: `dtype`, or the dtype of the elements; the default of their kind
     for Python scalars.  An array that has the dtype already and is on `device` is returned unchanged, unless `copy` is
-    true and it can change or is traced; if `copy` is False, nothing else is accepted.  The order "F" of elements in
+    true; if `copy` is False, nothing else is accepted.  The order "F" of elements in
     memory is one of NumPy's arrays alone, here and in the functions below.
     Raises: ShapeError if the items of a list differ in shape; TypeError for a value that is no number; OverflowError
     for an integer of a list that does not fit `dtype`; ValueError for an unknown device, or a copy that `copy` forbids.
@@ -61,8 +61,13 @@ def asarray(
         raise ValueError(
             f"asarray{where()} got copy=False, but an array of type {typeof(out)} is a copy here. Use copy=None."
         )
-    shares_memory = (out is a or out.base is not None) if isinstance(out, np.ndarray) else is_tracer(out)
-    return out.copy() if copy and shares_memory else out
+    return out.copy() if copy and _may_share_memory(a, out, device) else out
+
+
+def _may_share_memory(a: Value, out: Value, device: Any) -> bool:
+    if isinstance(out, np.ndarray):
+        return out is a or out.base is not None
+    return out is a or is_tracer(out) or device is not None  # an array on all its devices already shares its memory
 
 
 def _check_order(name: str, order: Order) -> None:
@@ -151,7 +156,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> V
             "lists and arrays."
         )
     if is_array_like(x) and not isinstance(x, np.ndarray):
-        return on_device("from_dlpack", x, device)
+        return asarray(x, device=device, copy=copy)
     kind = int(x.__dlpack_device__()[0]) if hasattr(x, "__dlpack_device__") else _HOST
     if kind not in _READABLE:
         raise BufferError(

@@ -29,12 +29,13 @@ _MOVING = _OF_SEVERAL | frozenset((
     np.append, np.where, np.split, np.array_split, np.vsplit, np.hsplit, np.dsplit, np.reshape, np.ravel, np.squeeze,
     np.expand_dims, np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.broadcast_to, np.flip, np.flipud, np.fliplr,
     np.rot90, np.roll, np.tile, np.repeat, np.take, np.take_along_axis, np.compress, np.extract, np.delete, np.resize,
-    np.copy, *of_numpy("unstack"),
+    *of_numpy("unstack"),
 ))  # fmt: skip
-_ABOUT: dict[Callable[..., Any], Callable[[Any], Any]] = {
+_AS_A_WHOLE: dict[Callable[..., Any], Callable[[Any], Any]] = {
     np.shape: lambda keys: keys.shape,
     np.ndim: lambda keys: keys.ndim,
     np.size: lambda keys: keys.size,
+    np.copy: lambda keys, *_, **__: keys.copy(),
 }
 
 
@@ -121,6 +122,9 @@ class KeyArray(np.lib.mixins.NDArrayOperatorsMixin):
     def copy(self) -> KeyArray:
         """Return keys in memory of their own."""
         return KeyArray(self.words.copy())
+
+    def __copy__(self) -> KeyArray:
+        return self.copy()
 
     @property
     def T(self) -> KeyArray:
@@ -225,15 +229,17 @@ def of_keys(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
     >>> of_keys(np.stack, ([key(0), key(1)],), {}).shape
     (2,)
     """
-    if func in _ABOUT:
-        return _ABOUT[func](*args, **kwargs)
+    if func in _AS_A_WHOLE:
+        return _AS_A_WHOLE[func](*args, **kwargs)
     if func is np.array_equal:
         first, second = args
         return _is_keys(first) and _is_keys(second) and first.shape == second.shape and (first == second).all()
     if isinstance(func, np.ufunc):
         return func(*args, **kwargs)  # asks the class of the keys
     if func in (np.asarray, np.array):
-        return args[0] if _is_keys(args[0]) else of_keys(np.stack, args[:1], {})
+        if not _is_keys(args[0]):
+            return of_keys(np.stack, args[:1], {})
+        return args[0].copy() if kwargs.get("copy", func is np.array) else args[0]
     if func not in _MOVING:
         raise _no_numbers(func.__name__)
     _check_alike(func, args)

@@ -22,7 +22,7 @@ from calque_core.arrays.operators import fallback
 from calque_core.frames.source import where
 from calque_core.ops.weakness import number, weak
 from calque_core.primitives.primitive import Primitive
-from calque_core.traces.tracer import copy_of, view_of
+from calque_core.traces.tracer import own_array, view_of
 from calque_core.types.array_methods import array_method, array_operation, array_property
 from calque_core.types.avals import _aval_functions as operand_types
 from calque_core.types.avals import typeof
@@ -102,7 +102,7 @@ def transpose(self: Value, *axes: Any) -> Value:
 @array_operation
 def flatten(self: Value, order: str = "C") -> Value:
     """Return the elements in row-major order, along one axis."""
-    return copy_of(numpy_shapes.ravel(self, order))
+    return own_array(self, numpy_shapes.ravel(self, order))
 
 
 @array_operation

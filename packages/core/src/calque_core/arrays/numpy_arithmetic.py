@@ -20,7 +20,7 @@ from calque_core.ops.broadcast import broadcast_to
 from calque_core.ops.declare import as_result, undefined_message
 from calque_core.ops.operands import _convert, binary, check_dtypes, floating, promoted_dtype, result_type
 from calque_core.traces.trace import plain_types
-from calque_core.traces.tracer import copy_of, is_tracer
+from calque_core.traces.tracer import is_tracer, own_array
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import REGISTERED, canonicalize_dtype, kind_of, scalar_dtype
 from calque_core.types.limits import wide_dtype
@@ -69,7 +69,7 @@ def positive(x: Value) -> Value:
     """Return x.  Raises: TypeError for bools, as NumPy does."""
     if kind(x) == "b":
         raise TypeError(undefined_message("positive", typeof(x)))
-    return copy_of(as_result(x))
+    return own_array(x, as_result(x))
 
 
 def absolute(x: Value) -> Value:

@@ -20,7 +20,7 @@ from calque_core.arrays.numpy_ufuncs import rint
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integer, one_or_several
-from calque_core.traces.tracer import copy_of, view_of
+from calque_core.traces.tracer import copy_of, own_array, view_of
 from calque_core.types.array_methods import array_method, array_operation, elementwise_function
 from calque_core.types.avals import Shape, is_array_like, typeof
 from calque_core.types.dtypes import canonicalize_dtype
@@ -69,12 +69,11 @@ def reshape(a: Value, shape: Any = None, order: str = "C", *, copy: bool | None 
     >>> eval_shape(lambda x: np.reshape(x, (2, -1)), np.arange(6))
     ShapeDtypeStruct(shape=(2, 3), dtype=int64)
     """
-    sizes, a = _known_sizes(a, shape), copy_of(a) if copy else a
-    if order == "F":
-        return view_of(a, transpose(lax.reshape(transpose(a), sizes[::-1])))
-    if order != "C":  # "A" and "K" depend on the order in memory, which no program knows
+    sizes = _known_sizes(a, shape)
+    if order not in ("C", "F"):  # "A" and "K" depend on the order in memory, which no program knows
         raise ValueError(f"the order of elements{where()} is {order!r}. Use 'C' or 'F'.")
-    return view_of(a, lax.reshape(a, sizes))
+    out = lax.reshape(a, sizes) if order == "C" else transpose(lax.reshape(transpose(a), sizes[::-1]))
+    return own_array(a, out) if copy else view_of(a, out)
 
 
 def _known_sizes(a: Value, shape: Any) -> Shape:

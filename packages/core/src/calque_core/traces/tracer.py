@@ -9,6 +9,7 @@ Read next: `trace.py`, which uses tracers.
 
 from __future__ import annotations
 
+import copy
 import sys
 import weakref
 from _thread import get_ident
@@ -253,16 +254,22 @@ def view_of(x: Value, out: Value) -> Value:
 def copy_of(x: Value) -> Value:
     """Return `x` as an array of its own, as NumPy's copies are: an operator in place on either keeps the other.
 
-    It has no operation: another tracer of the same value, which views no tracer.
+    A copy of a tracer has no operation: another tracer of the same value, which views no tracer.  An array of another
+    class copies its memory.
     """
     if not isinstance(x, Tracer):
-        return x
+        return copy.copy(x)
     out = object.__new__(type(x))
     slots = {name for base in type(x).__mro__ for name in getattr(base, "__slots__", ())}
     for name in [*slots - {"__weakref__", "__dict__", "_viewed"}, *getattr(x, "__dict__", ())]:
         if hasattr(x, name):
             setattr(out, name, getattr(x, name))
     return out
+
+
+def own_array(x: Value, out: Value) -> Value:
+    """Return `out`, which an operation made of `x`, as an array of its own: a copy if it is `x` or may be a view."""
+    return copy_of(out) if out is x or isinstance(out, Tracer) else out
 
 
 def escape_message(x: Tracer, seen_by: Any) -> str:

@@ -354,7 +354,8 @@ class Array(ArrayMethods):
         return array_from_numpy, (self.__array__(), None, self._device_type.aval.weak_type)
 
     def __copy__(self) -> Array:
-        return array_from_numpy(self.__array__(), self._device_type.placement, self._device_type.aval.weak_type)
+        copy: Array = wrap([copied(self._live(), self._device_type)], [self._device_type])[0]
+        return copy
 
     def __deepcopy__(self, _: Any) -> Array:
         return self.__copy__()

@@ -175,13 +175,13 @@ def from_dlpack_capsule(capsule: Any, target: DeviceType, stream: int | None) ->
 
 
 def copied(buffer: Buffer, target: DeviceType) -> Buffer:
-    """Return a copy of a buffer of type `target`, made by its device."""
+    """Return a copy of a buffer of type `target`, made by its devices."""
     place = target.placement
     devices, shardings = [place.device_list], [place.xla_sharding]
-    copies = xc.batched_copy_array_to_devices_with_sharding(
+    (copy,) = xc.batched_copy_array_to_devices_with_sharding(
         [buffer], devices, shardings, [xc.ArrayCopySemantics.ALWAYS_COPY]
     )
-    return target.handler(copies)
+    return copy
 
 
 MARKS_READ_ONLY = RELEASE >= (0, 12)  # whether capsules of jaxlib's can say that memory is read-only
