@@ -91,6 +91,23 @@ def test_the_transpose_of_a_mapped_sum_is_a_sum_over_each_axis_it_names():
     np.testing.assert_allclose(np.vdot(t, jvp(batched, (x,), (x,))[1]), np.vdot(vjp(batched, x)[1](t)[0], x))
 
 
+@pytest.mark.parametrize("axes", [("i", "j"), ("j", "i")])
+def test_the_transpose_of_a_permutation_along_two_axes_sends_the_cotangents_back(axes):
+    perm = [(0, 1), (1, 4), (4, 7), (7, 2), (3, 3)]
+
+    def program_of_two(x):
+        return lax.mul(x, lax.ppermute(lax.sin(x), axes, perm))
+
+    batched = vmap(vmap(program_of_two, axis_name="j"), axis_name="i")
+    x, t = np.stack([X, X[::-1] / 3]), np.stack([T, T**2])
+
+    np.testing.assert_allclose(jvp(batched, (x,), (t,))[1], differences(batched, x, t), rtol=1e-7)
+    np.testing.assert_allclose(np.vdot(t, jvp(batched, (x,), (x,))[1]), np.vdot(vjp(batched, x)[1](t)[0], x))
+    inside = vmap(vmap(lambda x, ct: vjp(program_of_two, x)[1](ct)[0], axis_name="j"), axis_name="i")(x, t)
+    np.testing.assert_allclose(inside, vjp(batched, x)[1](t)[0])
+    np.testing.assert_allclose(jit(batched)(x), batched(x), rtol=1e-15)
+
+
 # A function with a derivative rule, whose result is the same for all elements
 
 CONVENTIONS = ["jvp", "vjp"]

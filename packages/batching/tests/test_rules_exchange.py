@@ -101,6 +101,47 @@ def test_the_axis_of_another_mapping_is_carried_along(name, axes):
     np.testing.assert_array_equal(np.moveaxis(around, 1, 0), [mapped(EXCHANGES[name])(c) for c in columns])
 
 
+PERMS_OF_6 = {
+    "shift": [(k, (k + 1) % 6) for k in range(6)],
+    "some": [(0, 5), (5, 3), (2, 2), (4, 0)],
+    "reversed": [(k, 5 - k) for k in range(6)],
+    "one": [(3, 1)],
+    "none": [],
+}
+
+
+@pytest.mark.parametrize("perm", PERMS_OF_6.values(), ids=PERMS_OF_6)
+@pytest.mark.parametrize("dtype", [float, bool])
+def test_ppermute_along_several_names_sends_between_their_positions(perm, dtype):
+    x = (np.arange(1.0, 25.0).reshape(2, 3, 4) % 5).astype(dtype)
+    want = np.zeros((6, 4), dtype)
+    for source, target in perm:
+        want[target] = x.reshape(6, 4)[source]
+
+    rows = lambda axes: vmap(vmap(lambda x: lax.ppermute(x, axes, perm), axis_name="j"), axis_name="i")
+    inside = vmap(
+        vmap(lambda x: lax.ppermute(x, ("i", "j"), perm), axis_name="i"), axis_name="j", in_axes=1, out_axes=1
+    )
+    np.testing.assert_array_equal(rows(("i", "j"))(x), want.reshape(2, 3, 4))
+    np.testing.assert_array_equal(inside(x), want.reshape(2, 3, 4))
+    by_columns = np.moveaxis(rows(("j", "i"))(np.moveaxis(x.reshape(3, 2, 4), 0, 1)), 0, 1)
+    np.testing.assert_array_equal(by_columns, want.reshape(3, 2, 4))
+    assert rows(("i", "j"))(x).dtype == x.dtype
+
+
+def test_ppermute_of_an_unmapped_value_along_several_names():
+    f = lambda _: lax.ppermute(2.0, ("i", "j"), [(0, 1), (1, 3)])
+    out = vmap(vmap(f, axis_name="j"), axis_name="i")(np.ones((2, 2)))
+    np.testing.assert_array_equal(out, [[0.0, 2.0], [0.0, 2.0]])
+
+
+def test_rows_that_move_alike_along_the_other_names_are_sent_at_once():
+    ring = [(k, (k + 1) % 32) for k in range(32)]
+    f = vmap(lambda x: lax.ppermute(x, ("i", "j"), ring), axis_name="i")
+    jaxpr = make_jaxpr(f, axis_env=[("j", 4)])(np.ones(8))
+    assert [eqn.params["axes"] for eqn in jaxpr.eqns if eqn.primitive is lax.ppermute_p] == [("j",)] * 2
+
+
 def test_several_names_are_one_axis_in_row_major_order():
     x = np.arange(24.0).reshape(2, 3, 4)
     both = lambda f: vmap(vmap(f, axis_name="j"), axis_name="i")

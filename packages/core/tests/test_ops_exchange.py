@@ -20,6 +20,9 @@ ENV = [("i", 4), ("j", 2)]
         (lambda x: lax.all_to_all(x, "i", 0, 1, tiled=True), (8, 3), (2, 12)),
         (lambda x: lax.pswapaxes(x, "j", -1), (3, 2), (3, 2)),
         (lambda x: lax.ppermute(x, "i", [(0, 1)]), (3,), (3,)),
+        (lambda x: lax.ppermute(x, ("i", "j"), [(0, 7), (7, 0)]), (3,), (3,)),
+        (lambda x: lax.pshuffle(x, ("j", "i"), range(8)), (3,), (3,)),
+        (lambda x: lax.ppermute(x, (), [(0, 0)]), (3,), (3,)),
         (lambda x: lax.pbroadcast(x, "j", 1), (3,), (3,)),
     ],
 )
@@ -44,6 +47,16 @@ def test_make_jaxpr_binds_names_for_its_function_alone():
 def test_an_axis_env_that_is_none_is_refused(env, kind):
     with pytest.raises(kind, match=r"make_jaxpr of <lambda> .*: axis_env "):
         make_jaxpr(lambda x: x, axis_env=env)
+
+
+def test_a_permutation_of_several_axes_is_one_operation_on_their_positions():
+    jaxpr = make_jaxpr(lambda x: lax.ppermute(x, ("i", "j"), [(0, 7)]), axis_env=ENV)(2.0)
+    assert [eqn.primitive for eqn in jaxpr.eqns] == [lax.ppermute_p]
+    assert "ppermute[axes=('i', 'j') perm=((0, 7),)] a" in str(jaxpr)
+    with pytest.raises(ValueError, match=r"perm is \(\(0, 8\),\), for 8 elements\. Give pairs"):
+        make_jaxpr(lambda x: lax.ppermute(x, ("i", "j"), [(0, 8)]), axis_env=ENV)(2.0)
+    with pytest.raises(ValueError, match=r"pshuffle at .* perm is \[1, 0\], for 8 elements\."):
+        make_jaxpr(lambda x: lax.pshuffle(x, ("i", "j"), [1, 0]), axis_env=ENV)(2.0)
 
 
 def test_an_exchange_outside_of_a_mapping_is_refused():

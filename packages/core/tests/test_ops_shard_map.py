@@ -154,6 +154,22 @@ def test_a_collective_along_one_axis_keeps_the_positions_along_the_other_apart()
     np.testing.assert_array_equal(places, np.arange(8))
 
 
+@pytest.mark.parametrize("axes", [("x", "y"), ("y", "x")])
+def test_a_permutation_along_several_axes_is_one_of_their_positions(axes):
+    def f(x):
+        moved = lax.ppermute(x, axes, [(k, k + 1) for k in range(7)]), lax.ppermute(x, (), [(0, 0)])
+        return *moved, lax.ppermute(x, (), []), lax.pshuffle(x, axes, [3, 0, 1, 2, 7, 6, 5, 4])
+
+    values = np.arange(1.0, 9.0)
+
+    moved, kept, none, turned = divided(f, PLANE, P(axes), P(axes))(values)
+
+    np.testing.assert_array_equal(moved, [0.0, *values[:-1]])
+    np.testing.assert_array_equal(kept, values)
+    np.testing.assert_array_equal(none, np.zeros(8))
+    np.testing.assert_array_equal(turned, values[[3, 0, 1, 2, 7, 6, 5, 4]])
+
+
 # Refusals
 
 

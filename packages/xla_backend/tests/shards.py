@@ -112,6 +112,16 @@ def check_a_mean_and_a_broadcast_and_a_shuffle():
     agrees_with_evaluation(f, X)
 
 
+def check_a_permutation_along_both_axes_is_one_operation():
+    ring = [(k, (k + 1) % 8) for k in range(8)]
+
+    def f(x):
+        return lax.ppermute(x, ("i", "j"), ring), lax.ppermute(x, ("j", "i"), [(0, 3), (5, 1)])
+
+    jitted = agrees_with_evaluation(divided(f), X)
+    assert jitted.lower(X).as_text().count("stablehlo.collective_permute") == 2
+
+
 def check_a_permutation_without_pairs_gives_zeros():
     agrees_with_evaluation(divided(lambda x: lax.ppermute(x, "i", [])), X)
 

@@ -41,10 +41,10 @@ def all_to_all_transpose(ct: Value, x: UndefinedPrimal, *, axis_name: Hashable, 
 
 
 def ppermute_transpose(
-    ct: Value, x: UndefinedPrimal, *, axis_name: Hashable, perm: tuple[tuple[int, int], ...]
+    ct: Value, x: UndefinedPrimal, *, axes: tuple[Hashable, ...], perm: tuple[tuple[int, int], ...]
 ) -> list[Value]:
     """Send the cotangents back."""
-    return [ppermute_p.bind(ct, axis_name=axis_name, perm=tuple((target, source) for source, target in perm))]
+    return [ppermute_p.bind(ct, axes=axes, perm=tuple((target, source) for source, target in perm))]
 
 
 deflinear(all_gather_p, all_gather_transpose)

@@ -41,6 +41,7 @@ from calque_pytree import tree_map
 
 Value = Any
 Tree = Any
+Axes = tuple[AxisName, ...]
 Permutation = tuple[tuple[int, int], ...]
 
 
@@ -267,13 +268,31 @@ def _sent(values: Column, *, perm: Permutation) -> Column:
     return [values[sources[i]] if i in sources else zeros_like(x) for i, x in enumerate(values)]
 
 
-ppermute_p = _declare("ppermute", _sent)
+# Along several axes a permutation is no chain of permutations along each, so one equation names all of them.
+ppermute_p = Primitive("ppermute", linearity="linear")
 
 
 @ppermute_p.def_abstract_eval
-def ppermute_abstract_eval(x_aval: ShapedArray, *, axis_name: AxisName, perm: Permutation) -> ShapedArray:
-    _check_permutation("ppermute", perm, sizes_of_axes("ppermute", (axis_name,))[0])
+def ppermute_abstract_eval(x_aval: ShapedArray, *, axes: Axes, perm: Permutation) -> ShapedArray:
+    _check_permutation("ppermute", perm, prod(sizes_of_axes("ppermute", axes)))
     return x_aval.strip_weak_type()
+
+
+def ppermute_impl(x: Value, *, axes: Axes, perm: Permutation) -> Value:
+    refuse_unbound("ppermute", axes[0])
+
+
+ppermute_p.def_impl(ppermute_impl, leaf=True)
+
+
+@ppermute_p.def_rule("lockstep")
+def ppermute_lockstep(positions: Positions, column: Column, *, axes: Axes, perm: Permutation) -> Column:
+    return combined(positions, axes, list(map(strong, column)), lambda values: _sent(values, perm=perm))
+
+
+@ppermute_p.def_rule("vma")
+def ppermute_vma(vmas: Sequence[frozenset[AxisName]], *, axes: Axes, perm: Permutation) -> list[frozenset[AxisName]]:
+    return [vmas[0].union(typed_axes(axes))]
 
 
 def _check_permutation(name: str, perm: Permutation, size: int) -> None:
@@ -285,32 +304,35 @@ def _check_permutation(name: str, perm: Permutation, size: int) -> None:
         )
 
 
-def ppermute(x: Tree, axis_name: AxisName, perm: Iterable[tuple[int, int]]) -> Tree:
+def ppermute(x: Tree, axis_name: AxisNames, perm: Iterable[tuple[int, int]]) -> Tree:
     """Return the value of `x` that another element of the mapped axis sends; zeros where none does.
 
-    `x` may be a pytree; `perm` has pairs (source, target) of positions.
+    `x` may be a pytree; `perm` has pairs (source, target) of positions.  Along several axes, positions are those of
+    `axis_index`: in row-major order.
     Shapes: x [*s] -> [*s].  Dtype: kept.
     Raises: NameError if the name is not bound; ValueError if an element occurs twice as a source or as a target, or
     does not exist.
     """
-    (name,) = bound_names("ppermute", axis_name)
+    axes = bound_names("ppermute", axis_name)
     pairs = tuple((integer("ppermute", "perm", a), integer("ppermute", "perm", b)) for a, b in perm)
 
     def send(leaf: Value) -> Value:
-        ppermute_p.abstract(typeof(leaf), axis_name=name, perm=pairs)
-        return ppermute_p.bind(pvary(leaf, name), axis_name=name, perm=pairs)
+        ppermute_p.abstract(typeof(leaf), axes=axes, perm=pairs)
+        if not axes:  # one element, which sends to itself or to none
+            return as_result(leaf) if pairs else zeros_like(leaf)
+        return ppermute_p.bind(pvary(leaf, axes), axes=axes, perm=pairs)
 
     return tree_map(send, x)
 
 
-def pshuffle(x: Tree, axis_name: AxisName, perm: Sequence[int]) -> Tree:
+def pshuffle(x: Tree, axis_name: AxisNames, perm: Sequence[int]) -> Tree:
     """Return the value of `x` of the element `perm[i]` of the mapped axis, for element i.
 
-    `x` may be a pytree; `perm` is a permutation of the positions.
+    `x` may be a pytree; `perm` is a permutation of the positions, of several axes in row-major order.
     Shapes: x [*s] -> [*s].  Dtype: kept.
     Raises: NameError if the name is not bound; ValueError if `perm` is no permutation.
     """
-    (size,) = sizes_of_axes("pshuffle", bound_names("pshuffle", axis_name))
+    size = prod(sizes_of_axes("pshuffle", bound_names("pshuffle", axis_name)))
     sources = [integer("pshuffle", "perm", source) for source in perm]
     if sorted(sources) != list(range(size)):
         raise ValueError(

@@ -69,9 +69,9 @@ def reshaped(x: IrValue, aval: ShapedArray) -> IrValue:
 
 @register_lowering(ppermute_p)
 def ppermute_lowering(
-    ctx: LoweringRuleContext, x: IrValue, *, axis_name: AxisName, perm: Permutation
+    ctx: LoweringRuleContext, x: IrValue, *, axes: tuple[AxisName, ...], perm: Permutation
 ) -> Sequence[IrValue]:
-    groups = groups_along(ctx, (axis_name,))
+    groups = groups_along(ctx, axes)
     if perm and groups.shape[1] == 1:
         return [x]
     if not perm:
