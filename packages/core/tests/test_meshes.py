@@ -100,6 +100,20 @@ def test_a_wrong_mesh_is_refused(make, message):
         make()
 
 
+@pytest.mark.parametrize("sizes", [4, "ab", (2, None), (2.5, 2), None])
+def test_sizes_of_a_mesh_that_are_no_integers_are_refused(sizes):
+    with pytest.raises(TypeError, match=r"^AbstractMesh at .* got .* as the sizes of axes\. Use a tuple of integers\."):
+        AbstractMesh(sizes, ("x", "y"))
+    assert AbstractMesh(np.array([2, 4]), ("x", "y")).axis_sizes == (2, 4)
+
+
+@pytest.mark.parametrize("mesh", [Mesh(["a", "b"], "x"), AbstractMesh((2,), "x")], ids=repr)
+def test_a_mesh_as_a_block_names_the_setting(mesh):
+    words = r"^with .*Mesh\('x': 2\) at test_meshes.* a mesh has no scope\. Write `with config\.set_mesh\(mesh\):`\.$"
+    with pytest.raises(TypeError, match=words), mesh:
+        pass
+
+
 def test_the_first_name_of_an_entry_varies_slowest():
     slices = shard_slices((8,), MESH, P(("y", "x")))
     starts = {position: s[0].start for position, s in zip(np.ndindex(4, 2), slices)}

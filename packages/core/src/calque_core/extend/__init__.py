@@ -53,7 +53,7 @@ if _TYPE_CHECKING:
     from calque_core.memory.uncopied import Uncopied
     from calque_core.ops.approximate import declare_formula, deviance, polynomial, summed, where_any
     from calque_core.late import import_at_rest, late_function, late_names
-    from calque_core.meshes.mesh import AnyMesh, axes_text
+    from calque_core.meshes.mesh import AnyMesh, axes_of_mesh, axes_text
     from calque_core.meshes.partition_spec import UNCONSTRAINED, names_of
     from calque_core.meshes.shards import (
         axis_names_of, check_spec, full_shape, is_replicated, shard_shape, shard_slices,
@@ -189,7 +189,7 @@ _LATE = {
     "calque_core.memory.uncopied": "Uncopied",
     "calque_core.ops.approximate": "declare_formula, deviance, polynomial, summed, where_any",
     "calque_core.late": "import_at_rest, late_function, late_names",
-    "calque_core.meshes.mesh": "AnyMesh, axes_text",
+    "calque_core.meshes.mesh": "AnyMesh, axes_of_mesh, axes_text",
     "calque_core.meshes.partition_spec": "UNCONSTRAINED, names_of",
     "calque_core.meshes.shards": ("axis_names_of, check_spec, full_shape, is_replicated, shard_shape, shard_slices"),
     "calque_core.ops.axes": "integer",
@@ -357,8 +357,8 @@ __all__ = [
     "requested_cpu_devices", "fix_cpu_devices", "requested_platforms", "fix_platforms", "requested_device_memory",
     "fix_device_memory",
     # Arrays in parts over a mesh
-    "AnyMesh", "axes_text", "UNCONSTRAINED", "names_of", "axis_names_of", "check_spec", "shard_shape", "full_shape",
-    "shard_slices", "is_replicated", "body_axes", "manual_mesh", "shard_type", "as_varying",
+    "AnyMesh", "axes_of_mesh", "axes_text", "UNCONSTRAINED", "names_of", "axis_names_of", "check_spec", "shard_shape",
+    "full_shape", "shard_slices", "is_replicated", "body_axes", "manual_mesh", "shard_type", "as_varying",
     # Functions of NumPy's
     "numpy_functions",
 ]  # fmt: skip

@@ -8,10 +8,10 @@ Read next: `shards.py`, the parts of an array at the positions of a mesh.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from math import prod
 from types import MappingProxyType
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 
@@ -25,7 +25,7 @@ AxisName = Hashable
 class AbstractMesh:
     """The sizes and names of the axes of a mesh.  It is immutable, and compares by them.
 
-    Raises: ValueError if sizes and names do not fit, or a name occurs twice.
+    Raises: ValueError if sizes and names do not fit, or a name occurs twice; TypeError if the sizes are no integers.
 
     >>> from calque_core import AbstractMesh
     >>> mesh = AbstractMesh((4, 2), ("data", "model"))
@@ -39,8 +39,7 @@ class AbstractMesh:
     axis_names: tuple[AxisName, ...]
 
     def __init__(self, axis_sizes: Sequence[int], axis_names: AxisName | Sequence[AxisName]) -> None:
-        sizes, names = tuple(map(int, axis_sizes)), _names(axis_names)
-        _check_axes("AbstractMesh", sizes, names)
+        sizes, names = axes_of_mesh("AbstractMesh", axis_sizes, axis_names)
         object.__setattr__(self, "axis_sizes", sizes)
         object.__setattr__(self, "axis_names", names)
 
@@ -73,6 +72,12 @@ class AbstractMesh:
     def __repr__(self) -> str:
         return f"AbstractMesh({axes_text(self)})"
 
+    def __enter__(self) -> NoReturn:
+        _refuse_block(self)
+
+    def __exit__(self, *_: object) -> None:
+        """Stand beside `__enter__`, which Python calls only if there are both."""
+
     def __reduce__(self) -> Any:
         return AbstractMesh, (self.axis_sizes, self.axis_names)
 
@@ -102,8 +107,7 @@ class Mesh:
 
     def __init__(self, devices: Any, axis_names: AxisName | Sequence[AxisName]) -> None:
         array = np.array(devices, dtype=object)
-        names = _names(axis_names)
-        _check_axes("Mesh", array.shape, names)
+        _, names = axes_of_mesh("Mesh", array.shape, axis_names)
         flat = tuple(array.flat)
         if len(set(flat)) != len(flat):
             twice = next(device for i, device in enumerate(flat) if device in flat[:i])
@@ -148,11 +152,21 @@ class Mesh:
     def __repr__(self) -> str:
         return f"Mesh({axes_text(self)})"
 
+    def __enter__(self) -> NoReturn:
+        _refuse_block(self)
+
+    def __exit__(self, *_: object) -> None:
+        """Stand beside `__enter__`, which Python calls only if there are both."""
+
     def __deepcopy__(self, memo: dict[int, object]) -> Mesh:
         return self  # devices are known by their identity
 
     def __reduce__(self) -> Any:
         return Mesh, (self.devices, self.axis_names)
+
+
+def _refuse_block(mesh: object) -> NoReturn:
+    raise TypeError(f"with {mesh!r}{where()}: a mesh has no scope. Write `with config.set_mesh(mesh):`.")
 
 
 AnyMesh = Mesh | AbstractMesh
@@ -164,8 +178,23 @@ def axes_text(mesh: AnyMesh) -> str:
     return ", ".join(f"{name!r}: {size}" for name, size in mesh.shape.items())
 
 
-def _names(axis_names: AxisName | Sequence[AxisName]) -> tuple[AxisName, ...]:
-    return tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)
+def axes_of_mesh(
+    caller: str, axis_sizes: Iterable[int], axis_names: AxisName | Sequence[AxisName]
+) -> tuple[tuple[int, ...], tuple[AxisName, ...]]:
+    """Return the sizes and the names of the axes of a mesh, which `caller` got.
+
+    Raises: TypeError if the sizes are no integers; ValueError if sizes and names do not fit, or a name occurs twice.
+
+    >>> from calque_core.extend import axes_of_mesh
+    >>> axes_of_mesh("make_mesh", [4], "data")
+    ((4,), ('data',))
+    """
+    sizes: tuple[Any, ...] = tuple(axis_sizes) if isinstance(axis_sizes, Iterable) else (axis_sizes,)
+    if not (isinstance(axis_sizes, Iterable) and all(isinstance(size, (int, np.integer)) for size in sizes)):
+        raise TypeError(f"{caller}{where()} got {axis_sizes!r} as the sizes of axes. Use a tuple of integers.")
+    names = tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)
+    _check_axes(caller, sizes, names)
+    return tuple(map(int, sizes)), names
 
 
 def _check_axes(caller: str, sizes: tuple[int, ...], names: tuple[AxisName, ...]) -> None:
