@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from claims import report
 
-from calque_core import AbstractMesh, Mesh, config
+from calque_core import AbstractMesh, Mesh, ShapeError, config
 from calque_core import PartitionSpec as P
 from calque_core.extend import axis_names_of
 from calque_xla_backend import (
@@ -84,12 +84,10 @@ def check_what_is_no_mesh_or_no_spec_is_refused():
 def check_sizes_of_a_mesh_are_integers_from_1():
     assert make_mesh(np.array([2, 4]), ("x", "y")).axis_sizes == (2, 4)
     for sizes in ((2, -1), (0, 2), (-1, -1)):
-        with pytest.raises(
-            ValueError, match=rf"^make_mesh at {HERE} .* got axis_shapes=\(.*with a size below 1\. Use the"
-        ):
+        with pytest.raises(ValueError, match=rf"^make_mesh at {HERE} .* got axes of sizes \(.*at least one position\."):
             make_mesh(sizes, ("x", "y"))
     for sizes in (4, "ab", (2, None), (2.5, 2)):
-        with pytest.raises(TypeError, match=rf"^make_mesh at {HERE} .* got axis_shapes=.*\. Use a tuple of sizes"):
+        with pytest.raises(TypeError, match=rf"^make_mesh at {HERE} .* got .* as the sizes of axes\. Use a tuple"):
             make_mesh(sizes, ("x", "y"))
 
 
@@ -150,6 +148,26 @@ def check_an_uneven_shape_is_refused_with_the_path_and_the_numbers():
         "which does not divide into 4 equal parts",
     ):
         device_put({"a": [V[:3]]}, over("x"))
+
+
+def check_a_spec_is_one_over_the_mesh_of_the_settings():
+    with config.set_mesh(MESH):
+        assert device_put(V, P("x")).sharding == over("x")
+        tree = device_put({"a": V, "b": V, "c": 1.0}, {"a": P("y"), "b": over("x"), "c": None})
+        assert [x.sharding for x in (tree["a"], tree["b"])] == [over("y"), over("x")]
+        with pytest.raises(ShapeError, match=r"size 3, which does not divide into 4 equal parts"):
+            device_put(np.ones(3), P("x"))
+    with pytest.raises(ValueError, match=rf"^device_put at {HERE} .* got PartitionSpec\('x'\), and no mesh is set\."):
+        device_put(V, P("x"))
+
+
+def check_a_number_of_a_device_that_does_not_exist_is_refused():
+    x = device_put(V, over("x"))
+    np.testing.assert_array_equal(x.addressable_data(-1), x.addressable_data(7))
+    with pytest.raises(IndexError, match=rf"^addressable_data\(8\) at {HERE} .* on cpu:0, .* Use an index below 8\.$"):
+        x.addressable_data(8)
+    with pytest.raises(IndexError, match=r"has elements on cpu:0 of this process\. Use an index below 1\.$"):
+        device_put(V).addressable_data(-2)
 
 
 def check_an_open_axis_is_refused():

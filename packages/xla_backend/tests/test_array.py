@@ -174,6 +174,16 @@ def test_a_conversion_that_changes_nothing_copies_only_if_it_must():
     assert x.reshape(2, 2).unsafe_buffer_pointer() == x.unsafe_buffer_pointer()
 
 
+@pytest.mark.skipif(np.dtype("longdouble").itemsize == 8, reason="the long float of this machine is float64")
+def test_long_floats_are_refused_by_name():
+    for dtype in (np.longdouble, np.clongdouble):
+        words = r"^device_put at test_array\.py:\d+ .*: x\['a'\] has the dtype .*, which XLA lacks\. Convert it"
+        with pytest.raises(TypeError, match=words):
+            device_put({"a": np.ones(2, dtype)})
+        with pytest.raises(TypeError, match=r"^an array of type .*\[2\] at test_array.* has a dtype that XLA lacks\."):
+            jit(lambda x: 1.0)(np.ones(2, dtype))
+
+
 def test_a_deleted_array_says_so():
     x = device_put(X)
     x.delete()

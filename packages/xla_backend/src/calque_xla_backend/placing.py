@@ -16,8 +16,8 @@ from calque_core.extend import AnyMesh, check_spec, jaxprs_outside, nested_jaxpr
 from calque_core.lax import pmap_p
 from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.clients import Device
-from calque_xla_backend.runtime.devices import devices, place_of
-from calque_xla_backend.runtime.mesh import mesh_of_first
+from calque_xla_backend.runtime.devices import place_of
+from calque_xla_backend.runtime.mesh import on_first_devices
 from calque_xla_backend.runtime.partition import Partition, Place, whole_on
 from calque_xla_backend.runtime.placement import Placement, mesh_of, placement, placement_of, text_of
 from calque_xla_backend.runtime.sharding import NamedSharding
@@ -188,11 +188,3 @@ def _common_mesh(caller: str, meshes: Sequence[AnyMesh], args: Sequence[Value]) 
                 "Use one set of devices in a program; device_put moves arrays."
             )
     return mesh
-
-
-def on_first_devices(caller: str, mesh: AnyMesh) -> Mesh:
-    """Return a mesh without devices on the first devices of the default platform.
-
-    Raises: ValueError if there are too few.
-    """
-    return mesh_of_first(f"{caller}{where()} has {mesh!r}, which", mesh.axis_sizes, mesh.axis_names, devices())

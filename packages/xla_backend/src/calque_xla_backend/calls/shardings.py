@@ -13,12 +13,13 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calque_core import Mesh, PartitionSpec, typeof
-from calque_core.extend import check_spec, describe_value, here, where
+from calque_core import PartitionSpec, typeof
+from calque_core.extend import check_spec, describe_value, where
 from calque_core.lax import sharding_constraint_p
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten
 from calque_xla_backend.calls.call import Call
-from calque_xla_backend.placing import Divisions, on_first_devices, place_of_argument
+from calque_xla_backend.placing import Divisions, place_of_argument
+from calque_xla_backend.runtime.mesh import resolve
 from calque_xla_backend.runtime.placement import Placement, placement_of_sharding
 from calque_xla_backend.runtime.sharding import NamedSharding
 
@@ -114,22 +115,6 @@ def function_shardings(caller: str, arguments: Tree, results: Tree) -> FunctionS
                 raise TypeError(f"{caller}{where()} got {describe_value(leaf)} among {option}. {ADVICE}.")
         key.append((tuple(leaves), tree.key))
     return FunctionShardings(caller, arguments, results, tuple(key))
-
-
-def resolve(sharding: Any, caller: str) -> NamedSharding | None:
-    """Return a sharding, for a spec the one over the mesh of the setting `mesh`.
-
-    Raises: ValueError, in the name of `caller`, for a spec where no mesh is set.
-    """
-    if not isinstance(sharding, PartitionSpec):
-        return sharding  # type: ignore[no-any-return]
-    mesh = here().settings.mesh
-    if mesh is None:
-        raise ValueError(
-            f"{caller}{where()} got {sharding!r}, and no mesh is set. Use NamedSharding(mesh, spec), or call it under "
-            "`with config.set_mesh(mesh)`."
-        )
-    return NamedSharding(mesh if isinstance(mesh, Mesh) else on_first_devices(caller, mesh), sharding)
 
 
 def constrain(

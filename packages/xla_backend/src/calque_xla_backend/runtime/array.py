@@ -44,7 +44,7 @@ from calque_xla_backend.runtime.runtime import (
     to_numpy,
 )
 from calque_xla_backend.runtime.sharding import Sharding
-from calque_xla_backend.runtime.shards import Shard, split
+from calque_xla_backend.runtime.shards import Shard, chosen, split
 
 Value = Any
 
@@ -169,8 +169,8 @@ class Array(ArrayMethods):
         return [local.get(device) or Shard(device, *part, None) for device, part in rows]
 
     def addressable_data(self, index: int) -> Array:
-        """Return the elements on the device `index` of this process' devices, as an array on it."""
-        data: Array = self.addressable_shards[index].data
+        """Return the elements on the device `index` of this process' devices, as an array.  Raises: IndexError."""
+        data: Array = chosen(self.addressable_shards, index).data
         return data
 
     @property

@@ -9,12 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import is_tracer, typeof
+from calque_core import PartitionSpec, is_tracer, typeof
 from calque_core.extend import UNCONSTRAINED, arg_names, check_arrays, check_spec, register_devices, where
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_leaves, tree_map
 from calque_xla_backend.runtime.array import Array, array_from_numpy, wrap
 from calque_xla_backend.runtime.clients import GPUS, Device, DeviceClass, all_devices, devices_of, local_devices
-from calque_xla_backend.runtime.placement import Placement, device_type, placement, placement_of_sharding
+from calque_xla_backend.runtime.mesh import resolve
+from calque_xla_backend.runtime.placement import (
+    CONVERT,
+    Placement,
+    device_type,
+    is_unknown,
+    placement,
+    placement_of_sharding,
+)
 from calque_xla_backend.runtime.runtime import live_buffers
 from calque_xla_backend.runtime.sharding import SHARDINGS, NamedSharding, SingleDeviceSharding
 
@@ -58,11 +66,12 @@ def default_backend() -> str:
 def device_put(x: Tree, device: Tree = None) -> Tree:
     """Return a pytree of arrays and scalars as arrays on a device, or divided over several.
 
-    `device` is a device or a sharding; or a pytree of these that is a prefix of `x`.  None means the device of the
-    setting `default_device`, or else the first one.  Arrays that are there are returned unchanged, with None all arrays
-    on devices; so are tracers: a program is placed as a whole.
-    Raises: TypeError if a leaf is not an array; ValueError if `device` holds anything else, or is no prefix of `x`;
-    ShapeError, with the path and the numbers, for a leaf that a sharding does not divide evenly.
+    `device` is a device, a sharding, or a spec over the mesh of `config.set_mesh`; or a pytree of these that is a
+    prefix of `x`.  None means the device of the setting `default_device`, or else the first one.  Arrays that are there
+    are returned unchanged, with None all arrays on devices; so are tracers: a program is placed as a whole.
+    Raises: TypeError if a leaf is not an array, or has a dtype that XLA lacks; ValueError if `device` holds anything
+    else, or is no prefix of `x`; ShapeError, with the path and the numbers, for a leaf that a sharding does not divide
+    evenly.
 
     >>> from calque_xla_backend import device_put, devices
     >>> device_put({"w": 2.0})
@@ -73,7 +82,10 @@ def device_put(x: Tree, device: Tree = None) -> Tree:
     leaves, tree = tree_flatten(x)
     targets = _targets(device, tree)
     check_arrays(leaves, lambda: arg_names(device_put, (x,), {}), f"device_put{where()}")
-    for i, target in enumerate(targets):
+    for i, (leaf, target) in enumerate(zip(leaves, targets)):
+        if is_unknown(dtype := typeof(leaf).dtype):
+            name = arg_names(device_put, (x,), {})[i]
+            raise TypeError(f"device_put{where()}: {name} has the dtype {dtype}, which XLA lacks. {CONVERT}.")
         if isinstance(target, NamedSharding):
             name = arg_names(device_put, (x,), {})[i]
             aval = typeof(leaves[i])
@@ -83,9 +95,10 @@ def device_put(x: Tree, device: Tree = None) -> Tree:
 
 def _targets(device: Tree, tree: PyTreeDef) -> list[Any]:
     """Return the device or the sharding of each leaf, None where the arrays decide."""
-    if device is None or isinstance(device, (DeviceClass, *SHARDINGS)):  # 1 us less than as a prefix
-        return [device] * tree.num_leaves
-    return flatten_axes("the argument device of device_put", tree, device)
+    if device is None or isinstance(device, (DeviceClass, *SHARDINGS, PartitionSpec)):  # 1 us less than as a prefix
+        return [resolve(device, "device_put")] * tree.num_leaves
+    prefix = flatten_axes("the argument device of device_put", tree, device)
+    return [resolve(target, "device_put") for target in prefix]
 
 
 def place_of(device: Any, ndim: int, caller: str) -> Placement | None:
@@ -103,7 +116,9 @@ def place_of(device: Any, ndim: int, caller: str) -> Placement | None:
         device = device.device
     if not isinstance(device, DeviceClass):
         known = ", ".join(map(repr, local_devices()))
-        raise ValueError(f"{caller}{where()} got {device!r}, which is not a device. Use one of: {known}.")
+        raise ValueError(
+            f"{caller}{where()} got {device!r}, which is not a device. Use one of: {known}; or a sharding."
+        )
     return placement(device)
 
 

@@ -1,17 +1,18 @@
-"""Meshes of the devices that there are: `make_mesh`."""
+"""Meshes of the devices that there are: `make_mesh`; specs over the mesh of the settings."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from calque_core import Mesh
-from calque_core.extend import where
+from calque_core import Mesh, PartitionSpec
+from calque_core.extend import AnyMesh, axes_of_mesh, here, where
 from calque_xla_backend.runtime.clients import Device, all_devices
 from calque_xla_backend.runtime.placement import text_of
+from calque_xla_backend.runtime.sharding import NamedSharding
 
 
 def make_mesh(
@@ -19,28 +20,16 @@ def make_mesh(
 ) -> Mesh:
     """Return a mesh with axes of these sizes and names, of `devices` or of the first ones of the default platform.
 
-    Raises: ValueError, with both numbers, if there are too few devices; TypeError if `axis_shapes` are no integers,
-    ValueError if one is below 1; as `Mesh`.
+    Raises: ValueError, with both numbers, if there are too few devices; ValueError if a size is below 1, or names do
+    not fit; TypeError if sizes are no integers.
 
     >>> from calque_xla_backend import make_mesh
     >>> make_mesh((1, 1), ("data", "model"))
     Mesh('data': 1, 'model': 1)
     """
-    sizes = _sizes_of(axis_shapes)
+    sizes, names = axes_of_mesh("make_mesh", axis_shapes, axis_names)
     chosen = all_devices() if devices is None else list(devices)
-    return mesh_of_first(f"make_mesh{where()} got axes of the sizes {sizes}; the mesh", sizes, axis_names, chosen)
-
-
-def _sizes_of(axis_shapes: Any) -> tuple[int, ...]:
-    sizes = tuple(axis_shapes) if isinstance(axis_shapes, Iterable) else (None,)
-    if not all(isinstance(size, (int, np.integer)) for size in sizes):
-        raise TypeError(f"make_mesh{where()} got axis_shapes={axis_shapes!r}. Use a tuple of sizes, such as (4, 2).")
-    if any(size < 1 for size in sizes):
-        raise ValueError(
-            f"make_mesh{where()} got axis_shapes={axis_shapes!r}, with a size below 1. Use the number of devices along "
-            "each axis."
-        )
-    return tuple(map(int, sizes))
+    return mesh_of_first(f"make_mesh{where()} got axes of the sizes {sizes}; the mesh", sizes, names, chosen)
 
 
 def mesh_of_first(
@@ -67,3 +56,27 @@ def check_enough(subject: str, needed: int, devices: Sequence[Device]) -> None:
             f"config.cpu_devices({needed}) before the first use of a device, which makes virtual devices of the host's "
             "processor."
         )
+
+
+def on_first_devices(caller: str, mesh: AnyMesh) -> Mesh:
+    """Return a mesh without devices on the first devices of the default platform.
+
+    Raises: ValueError if there are too few.
+    """
+    return mesh_of_first(f"{caller}{where()} has {mesh!r}, which", mesh.axis_sizes, mesh.axis_names, all_devices())
+
+
+def resolve(sharding: Any, caller: str) -> NamedSharding | None:
+    """Return a sharding, for a spec the one over the mesh of the setting `mesh`.
+
+    Raises: ValueError, in the name of `caller`, for a spec where no mesh is set.
+    """
+    if not isinstance(sharding, PartitionSpec):
+        return sharding  # type: ignore[no-any-return]
+    mesh = here().settings.mesh
+    if mesh is None:
+        raise ValueError(
+            f"{caller}{where()} got {sharding!r}, and no mesh is set. Use NamedSharding(mesh, spec), or call it under "
+            "`with config.set_mesh(mesh)`."
+        )
+    return NamedSharding(mesh if isinstance(mesh, Mesh) else on_first_devices(caller, mesh), sharding)

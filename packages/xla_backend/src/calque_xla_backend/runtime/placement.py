@@ -260,6 +260,14 @@ def placement_of_tiling(tiling: Any, ndim: int, mesh: Mesh, place: Placement | N
 # Types of arrays at a placement
 
 
+CONVERT = "Convert it to float64 or complex128"
+
+
+def is_unknown(dtype: np.dtype[Any]) -> bool:
+    """Tell whether XLA lacks a dtype of numbers: the long floats of the host's processor."""
+    return dtype.isbuiltin == 1 and dtype.char in "gG"
+
+
 class DeviceType:
     """The type and the placement of arrays on devices.  Each pair is one object, so compare by identity.
 
@@ -270,6 +278,8 @@ class DeviceType:
     __slots__ = ("_parts", "aval", "canonical", "dtype", "handler", "placement", "shape", "weak_type")
 
     def __init__(self, aval: ShapedArray, place: Placement, canonical: DeviceType | None) -> None:
+        if is_unknown(aval.dtype):
+            raise TypeError(f"an array of type {aval}{where()} has a dtype that XLA lacks. {CONVERT}.")
         self.aval, self.placement, self.canonical = aval, place, self if canonical is None else canonical
         self.shape, self.dtype, self.weak_type = aval.shape, aval.dtype, False
         if aval.dtype == float0:

@@ -8,12 +8,14 @@ Read next: `array.py`, which joins shards where an array is read; `placement.py`
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import get_ident
 from typing import Any
 
+from calque_core.extend import where
 from calque_xla_backend.runtime.clients import Device
-from calque_xla_backend.runtime.placement import DeviceType, device_type, placement
+from calque_xla_backend.runtime.placement import DeviceType, device_type, placement, text_of
 from calque_xla_backend.runtime.runtime import Buffer
 from calque_xla_backend.runtime.sharding import Index
 
@@ -29,6 +31,17 @@ class Shard:
     index: Index
     replica_id: int
     data: Any  # an Array; None for a device of another process
+
+
+def chosen(shards: Sequence[Shard], index: int) -> Shard:
+    """Return the shard of the number `index`.  Raises: IndexError that names the devices."""
+    if not -len(shards) <= index < len(shards):
+        held = text_of([shard.device for shard in shards])
+        raise IndexError(
+            f"addressable_data({index}){where()}: the array has elements on {held} of this process. Use an index below "
+            f"{len(shards)}."
+        )
+    return shards[index]
 
 
 class _WithoutJax:

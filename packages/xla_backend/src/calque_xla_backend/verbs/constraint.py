@@ -11,9 +11,10 @@ from calque_core import PartitionSpec, api_boundary, evaluation, is_tracer, type
 from calque_core.extend import check_arrays, check_spec, describe_value, here, leaf_names, where
 from calque_core.lax import sharding_constraint_p
 from calque_pytree import flatten_axes, tree_flatten
-from calque_xla_backend.calls.shardings import ADVICE, resolve
+from calque_xla_backend.calls.shardings import ADVICE
 from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.devices import device_put
+from calque_xla_backend.runtime.mesh import resolve
 from calque_xla_backend.runtime.sharding import NamedSharding
 
 Value = Any
