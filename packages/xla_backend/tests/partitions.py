@@ -366,6 +366,28 @@ def check_specs_need_a_mesh():
         assert f(V).sharding.mesh.axis_sizes == (2, 4)
 
 
+def check_a_sharding_on_one_device_chooses_the_device():
+    last = SingleDeviceSharding(devices()[7])
+    f = lambda x: 2.0 * x
+    for jitted in (
+        jit(f, out_shardings=last), jit(f, in_shardings=last), jit(f, in_shardings=(last,), out_shardings=None),
+        jit(f, out_shardings=device_put(1.0, devices()[7]).sharding), jit(f, in_shardings=last, out_shardings=last),
+    ):  # fmt: skip
+        for x in (V, device_put(V), put(V, "x")):
+            out = jitted(x)
+            assert out.sharding == last
+            np.testing.assert_array_equal(out, 2.0 * V)
+        assert jitted.lower(V).compile()(V).sharding == last
+        assert jit(lambda x: jitted(x) + 1.0)(V).sharding == last  # noqa: B023
+    first = SingleDeviceSharding(devices()[0])
+    words = rf"^jit of <lambda> .* at {HERE} .* got SingleDeviceSharding\(.*, but a program runs on one device"
+    for shardings in ((last, first), (last, over("x")), (P("x"), last)):
+        with pytest.raises(ValueError, match=words):
+            jit(f, in_shardings=shardings[:1], out_shardings=shardings[1])
+    with pytest.raises(ValueError, match=r"got device=CpuDevice\(id=0\), and shardings on CpuDevice\(id=7\)\. Use one"):
+        jit(f, in_shardings=last, device=devices()[0])
+
+
 def check_wrong_shardings_are_refused_by_name():
     with pytest.raises(TypeError, match=r"^jit of <lambda> .* got a value of type str among in_shardings\. Use"):
         jit(lambda x: x, in_shardings=({"a": "x"},))

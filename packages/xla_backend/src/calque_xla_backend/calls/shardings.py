@@ -19,9 +19,10 @@ from calque_core.lax import sharding_constraint_p
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten
 from calque_xla_backend.calls.call import Call
 from calque_xla_backend.placing import Divisions, place_of_argument
+from calque_xla_backend.runtime.clients import Device
 from calque_xla_backend.runtime.mesh import resolve
 from calque_xla_backend.runtime.placement import Placement, placement_of_sharding
-from calque_xla_backend.runtime.sharding import NamedSharding
+from calque_xla_backend.runtime.sharding import SHARDINGS, NamedSharding, SingleDeviceSharding
 
 Value = Any
 Tree = Any
@@ -32,13 +33,15 @@ ADVICE = "Use a NamedSharding; a PartitionSpec under config.set_mesh; or None, w
 class FunctionShardings:
     """The prefixes of shardings of one function; None for both where the user gives none.
 
-    `caller` names the function in messages; `key` is equal for equal prefixes.
+    `caller` names the function in messages; `key` is equal for equal prefixes.  Shardings on one device choose the
+    `device` of the whole program, and divide nothing.
     """
 
     caller: str
     arguments: Tree
     results: Tree
     key: Hashable
+    device: Device | None = None
 
     def __bool__(self) -> bool:
         return self.arguments is not None or self.results is not None
@@ -60,7 +63,7 @@ class FunctionShardings:
         if isinstance(prefix, (tuple, list)):
             prefix = _with_static(tuple(prefix), call)
         shardings = flatten_axes(f"in_shardings of {self.caller}", call.in_tree.children()[0], prefix)
-        return [resolve(one, f"{self.caller} for in_shardings") for one in shardings]
+        return [_over_mesh(one, f"{self.caller} for in_shardings") for one in shardings]
 
     def of_results(self, out_tree: PyTreeDef) -> list[NamedSharding | None]:
         """Return the sharding of each leaf of the result.  Raises: as `of_arguments`."""
@@ -68,7 +71,7 @@ class FunctionShardings:
             return [None] * out_tree.num_leaves
         prefix = tuple(self.results) if isinstance(self.results, list) else self.results
         shardings = flatten_axes(f"out_shardings of {self.caller}", out_tree, prefix)
-        return [resolve(one, f"{self.caller} for out_shardings") for one in shardings]
+        return [_over_mesh(one, f"{self.caller} for out_shardings") for one in shardings]
 
     def divisions(self, call: Call, names: Sequence[str], out_tree: PyTreeDef, out_avals: Sequence[Any]) -> Divisions:
         """Return the placements of the leaves of a call, which have `names`, and of those of its result.
@@ -103,18 +106,39 @@ NO_SHARDINGS = FunctionShardings("", None, None, None)
 def function_shardings(caller: str, arguments: Tree, results: Tree) -> FunctionShardings:
     """Return the shardings that the user of `jit` gives.
 
-    Raises: TypeError for a leaf that is neither a sharding over a mesh, nor a spec, nor None.
+    Raises: TypeError for a leaf that is neither a sharding, nor a spec, nor None; ValueError for two devices, or a
+    device beside a mesh.
     """
     if arguments is None and results is None:
         return NO_SHARDINGS
-    key = []
+    key: list[Any] = []
     for option, prefix in (("in_shardings", arguments), ("out_shardings", results)):
         leaves, tree = tree_flatten(prefix, none_is_leaf=True)
         for leaf in leaves:
-            if not (leaf is None or isinstance(leaf, (NamedSharding, PartitionSpec))):
+            if not (leaf is None or isinstance(leaf, (*SHARDINGS, PartitionSpec))):
                 raise TypeError(f"{caller}{where()} got {describe_value(leaf)} among {option}. {ADVICE}.")
         key.append((tuple(leaves), tree.key))
-    return FunctionShardings(caller, arguments, results, tuple(key))
+    device = _only_device(caller, [leaf for leaves, _ in key for leaf in leaves if leaf is not None])
+    return FunctionShardings(caller, arguments, results, tuple(key), device)
+
+
+def _only_device(caller: str, shardings: Sequence[Any]) -> Device | None:
+    """Return the device of the shardings on one device, or None without one.
+
+    Raises: ValueError if the shardings name another device, too, or a mesh.
+    """
+    single = [one for one in shardings if isinstance(one, SingleDeviceSharding)]
+    for one in shardings if single else ():
+        if one != single[0]:
+            raise ValueError(
+                f"{caller}{where()} got {single[0]!r} and {one!r}, but a program runs on one device or over one mesh. "
+                "Use shardings of one kind, and device_put for the others."
+            )
+    return single[0].device if single else None
+
+
+def _over_mesh(sharding: Any, caller: str) -> NamedSharding | None:
+    return None if isinstance(sharding, SingleDeviceSharding) else resolve(sharding, caller)
 
 
 def constrain(

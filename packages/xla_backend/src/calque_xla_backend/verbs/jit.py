@@ -39,11 +39,12 @@ from calque_core.extend import (
     named_after,
     parameters_of,
     static_arguments,
+    where,
 )
 from calque_xla_backend.calls.cache import clear_all
 from calque_xla_backend.calls.dispatch import MAX_ARITY, generate_call
 from calque_xla_backend.calls.donation import check_not_static, donated_arguments
-from calque_xla_backend.calls.shardings import function_shardings
+from calque_xla_backend.calls.shardings import FunctionShardings, function_shardings
 from calque_xla_backend.calls.tracing import TracedFunction
 from calque_xla_backend.compiler import compiler_of
 from calque_xla_backend.evaluate import forget_programs
@@ -145,9 +146,10 @@ def jit(  # noqa: PLR0913 -- JAX's options
     name as `backend`, it runs there, and arrays on other devices are copied.  `in_shardings` and `out_shardings` are
     pytrees of `NamedSharding`s, of `PartitionSpec`s over the mesh of `config.set_mesh`, and of None, that are prefixes
     of the arguments by position and of the result: the program takes arguments, and gives results, divided so over a
-    mesh; None leaves that to XLA.  With `inline`, a call under a trace
-    records the function's own equations, not one `jit` equation.  `compiler_options` are XLA's flags by name.  Without
-    `fun`, return a decorator.  While `config.disable_jit` is on, a call of the result calls `fun`.
+    mesh; None leaves that to XLA.  A `SingleDeviceSharding` among them is a choice of its device for the program.  With
+    `inline`, a call under a trace records the function's own equations, not one `jit` equation.  `compiler_options` are
+    XLA's flags by name.  Without `fun`, return a decorator.  While `config.disable_jit` is on, a call of the result
+    calls `fun`.
     Raises: TypeError if `fun` is not a function, or, when called, for an argument or a result that is not an array;
     ValueError if a static or donated argument does not exist, if an argument is static and donated, or, when called,
     if arrays or jitted functions inside are on other devices, or no device has the platform; or an array does not
@@ -176,11 +178,11 @@ def jit(  # noqa: PLR0913 -- JAX's options
     check_callable(fun, "jit")
     caller = f"jit of {describe_function(fun)}"
     static = static_arguments(caller, fun, static_argnums, static_argnames)
-    target = _target(caller, device, backend, inline)
+    shardings = function_shardings(caller, in_shardings, out_shardings)
+    target = _target(caller, _device_of(caller, device, backend, shardings), backend, inline)
     compiler = compiler_of(tuple(sorted((compiler_options or {}).items())), target, bool(keep_unused))
     donated = donated_arguments(fun, donate_argnums, donate_argnames)
     check_not_static(caller, donated, static)
-    shardings = function_shardings(caller, in_shardings, out_shardings)
     return _callable(JitFunction(TracedFunction(fun, static, shardings), compiler, donated, inline))
 
 
@@ -194,6 +196,16 @@ def _callable(function: JitFunction) -> Any:
     jitted.clear_cache, jitted.cache_info = function.clear_cache, function.cache_info
     jitted.jit_function = function  # for `explain`
     return jitted
+
+
+def _device_of(caller: str, device: Any, backend: Any, shardings: FunctionShardings) -> Any:
+    """Return the device that the user chose: as `device`, or by shardings on it."""
+    if shardings.device is None or (device is None and backend is None):
+        return shardings.device or device
+    raise ValueError(
+        f"{caller}{where()} got {'backend' if device is None else 'device'}={device or backend!r}, and shardings on "
+        f"{shardings.device!r}. Use one of the two."
+    )
 
 
 def _target(caller: str, device: Any, backend: Any, inline: bool) -> Device | str | None:
