@@ -16,6 +16,7 @@ from calque.export import ExportError, deserialize, export
 
 X = np.array([0.3, -1.2, 0.7])
 W = {"w": np.array([[0.1, 0.2, 0.3], [1.0, -0.5, 0.2]]), "n": np.int32(2)}
+KEY = calque.random.key(3)
 LARGE = np.linspace(0.0, 1.0, 600).reshape(200, 3)
 
 
@@ -133,3 +134,24 @@ print(np.asarray(grad(again.call, argnums=1)(w, np.array({X.tolist()}))).tolist(
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     check_close(np.array(json.loads(run.stdout)), grad(loss, argnums=1)(W, X))
+
+
+# Random keys
+
+
+def noisy(key, x):
+    first, second = calque.random.split(key)
+    return second, x + calque.random.normal(first, x.shape)
+
+
+def test_a_function_of_random_keys_is_exported():
+    data = export(jit(noisy))(KEY, X).serialize()
+    check_close(deserialize(data).call(KEY, X), noisy(KEY, X))
+    code = "import sys; from calque.export import deserialize as d; print(d(sys.stdin.buffer.read()).in_tree)"
+    run = subprocess.run([sys.executable, "-c", code], input=data, capture_output=True, check=True)
+    assert b"KeyArray" in run.stdout
+
+
+def test_an_exported_function_of_random_keys_has_derivatives():
+    again = deserialize(export(jit(lambda key, x: cnp.sum(noisy(key, x)[1] ** 2)))(KEY, X).serialize(vjp_order=1))
+    check_close(grad(lambda x: again.call(KEY, x))(X), grad(lambda x: cnp.sum(noisy(KEY, x)[1] ** 2))(X))

@@ -1,4 +1,4 @@
-"""`export`, with the derivatives that exported functions may have: it needs the compiler and calque-autodiff.
+"""`export`, with the derivatives and the random keys of exported functions: it needs the compiler, autodiff and numpy.
 
 `export.py` has it under jax's module path.
 """
@@ -11,7 +11,12 @@ from typing import Any
 import calque_xla_backend
 from calque_autodiff import vjp
 from calque_core import api_boundary
-from calque_xla_backend import Exported
+from calque_numpy.random import KeyArray
+from calque_xla_backend import Exported, register_pytree_node_serialization
+
+register_pytree_node_serialization(
+    KeyArray, serialized_name="calque.KeyArray", serialize_auxdata=lambda _: b"", deserialize_auxdata=lambda _: None
+)
 
 
 @api_boundary
