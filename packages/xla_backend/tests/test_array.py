@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from calque_core import lax, typeof
+from calque_core import canonicalize_dtype, lax, typeof
 from calque_core.config import enable_x64
 from calque_core.extend import known_devices
 from calque_core.extend.numpy_functions import on_device
@@ -381,3 +381,20 @@ def test_an_array_has_its_type_as_an_attribute():
     assert jit(lambda x: [x.weak_type, x.aval.weak_type])(X)[0] == 0.0
     with enable_x64(False):
         assert device_put(np.ones(2)).aval.dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "bool", "complex64", "bfloat16"])
+def test_the_rows_of_an_array_are_arrays_on_its_device(dtype):
+    elements = np.arange(6).reshape(3, 2).astype(canonicalize_dtype(dtype))
+    x = device_put(elements, devices()[0])
+    rows = list(x)
+    for row, by_index in zip(rows, [x[0], x[1], x[2]], strict=True):
+        assert (type(row), row.dtype, row.shape, row.devices()) == (Array, x.dtype, (2,), x.devices())
+        np.testing.assert_array_equal(np.asarray(row), np.asarray(by_index))
+    x.delete()
+    assert rows[2].tolist() == elements[2].tolist()
+
+
+def test_a_number_has_no_rows():
+    with pytest.raises(TypeError, match="iteration over a 0-d array"):
+        iter(device_put(1.0))

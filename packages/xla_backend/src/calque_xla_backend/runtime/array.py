@@ -8,7 +8,7 @@ Read next: `evaluate.py`, which computes operations on arrays; `dispatch.py`, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter, index
 from typing import Any
@@ -189,10 +189,7 @@ class Array(ArrayMethods):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self._device_type.aval.dtype == float0:
             return np.zeros(self.shape, float0)
-        if self._device_type.placement.is_divided:
-            view = self._gathered()
-        else:
-            view = self._view(self._device_type.dtype)
+        view = self._gathered() if self._device_type.placement.is_divided else self._view(self._device_type.dtype)
         if copy is None and (dtype is None or dtype == view.dtype):
             return view  # read-only
         return np.array(view, dtype=dtype, copy=copy)
@@ -311,6 +308,12 @@ class Array(ArrayMethods):
             return array_from_numpy(self.__array__()[host_values(index)], self._device_type.placement)
         return super().__getitem__(index)  # type: ignore[misc,no-any-return]  # added by `array_method`
 
+    def __iter__(self) -> Iterator[Array]:
+        place = self._device_type.placement
+        if not self.shape or place.is_divided or place.platform != "cpu":
+            return super().__iter__()  # type: ignore[misc,no-any-return]
+        return (array_from_numpy(row, place, self.weak_type) for row in self.__array__())  # 5 us; a program takes 30
+
     def item(self, *args: int) -> Any:
         """Return one element as a Python scalar; without an index, the only element."""
         return self.__array__().item(*args)
@@ -354,8 +357,7 @@ class Array(ArrayMethods):
         return array_from_numpy, (self.__array__(), None, self._device_type.aval.weak_type)
 
     def __copy__(self) -> Array:
-        copy: Array = wrap([copied(self._live(), self._device_type)], [self._device_type])[0]
-        return copy
+        return wrap([copied(self._live(), self._device_type)], [self._device_type])[0]
 
     def __deepcopy__(self, _: Any) -> Array:
         return self.__copy__()
