@@ -121,6 +121,7 @@ CONTAINERS = {
     "calque_core.types.array_methods.linear_in_every_size": "a registry: functions",
     "calque_core.ops.linear.zeros": "a registry: functions",
     "calque_core.backends._backends": "a registry: functions of classes",
+    "calque_core.backends._of_shardings": "a registry: functions of classes",
     "calque_core.ops.callback._runtimes": "a registry: functions",
     "calque_xla_backend.runtime.targets._registered": "a registry: kernels",
     "calque_xla_backend.runtime.callbacks._failures": "exceptions on their way to a caller",

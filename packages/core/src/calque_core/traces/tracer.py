@@ -9,7 +9,6 @@ Read next: `trace.py`, which uses tracers.
 
 from __future__ import annotations
 
-import copy
 import sys
 import weakref
 from _thread import get_ident
@@ -255,10 +254,10 @@ def copy_of(x: Value) -> Value:
     """Return `x` as an array of its own, as NumPy's copies are: an operator in place on either keeps the other.
 
     A copy of a tracer has no operation: another tracer of the same value, which views no tracer.  An array of another
-    class copies its memory.
+    class copies its memory, by its `__copy__`.
     """
     if not isinstance(x, Tracer):
-        return copy.copy(x)
+        return getattr(x, "__copy__", lambda: x)()  # as copy.copy, whose module takes a millisecond to load
     out = object.__new__(type(x))
     slots = {name for base in type(x).__mro__ for name in getattr(base, "__slots__", ())}
     for name in [*slots - {"__weakref__", "__dict__", "_viewed"}, *getattr(x, "__dict__", ())]:
