@@ -222,7 +222,7 @@ def test_an_object_that_knows_nothing_is_refused_by_python():
 
 
 @pytest.mark.parametrize("other", ["two", {"a": 1}, {1}, b"two"], ids=lambda v: type(v).__name__)
-@pytest.mark.parametrize("op", [operator.add, operator.mul, operator.pow, operator.eq, operator.matmul])
+@pytest.mark.parametrize("op", [operator.add, operator.mul, operator.pow, operator.lt, operator.matmul])
 def test_what_can_never_be_an_operand_is_refused_by_name(op, other):
     for fun in (lambda x: op(x, other), lambda x: op(other, x)):
         words = refused(fun, np.ones(2))
@@ -308,6 +308,13 @@ def test_comparison_with_none_is_false():
     seen = []
     stage(lambda x: seen.extend([x == None, x != None]) or [x], [typeof(1.0)])  # noqa: E711
     assert seen == [False, True]
+
+
+@pytest.mark.parametrize("other", ["scale", np.str_("scale"), b"scale", {"a": 1}, {1}, frozenset()], ids=repr)
+def test_a_value_that_can_never_be_an_operand_is_equal_to_no_array(other):
+    seen = []
+    stage(lambda x: seen.extend([x == other, other == x, x != other, x in (other, "auto")]) or [x], [typeof(1.0)])
+    assert seen == [False, False, True, False]
 
 
 def test_membership_in_a_list_asks_for_a_bool():

@@ -3,7 +3,8 @@
 One idea: an operator is one primitive with NumPy's semantics, if the other operand is an array or a scalar.  From weak
 operands alone, an operator makes a weak result, since eagerly they are Python scalars; the function makes a strong one.
 A list becomes the array that NumPy makes from it.  A class unknown here may handle the operation itself
-(`NotImplemented`); a dict, a string or another value that can never be an operand is refused by name.
+(`NotImplemented`); a dict, a string or another value that can never be an operand is refused by name, but it is equal
+to no array, as in Python.
 
 Read next: `numpy_arithmetic.py` for the functions, `indexing.py` for `x[i]`, `methods.py` for `x.sum()`.
 """
@@ -65,7 +66,7 @@ from calque_core.types.avals import is_array_like, typeof
 
 Value = Any
 
-_NO_OPERANDS = frozenset((dict, set, frozenset, str, bytes))
+_NO_OPERANDS = frozenset((dict, set, frozenset, str, bytes, np.str_, np.bytes_))
 
 
 @mark_wrapper
@@ -267,14 +268,14 @@ def __abs__(self: Value) -> Value:
 def __eq__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return eq_p.bind(*promoted_pair("eq", self, other))
-    return fallback(lax.eq, self, other, other)
+    return NotImplemented if type(other) in _NO_OPERANDS else fallback(lax.eq, self, other, other)
 
 
 @array_operator
 def __ne__(self: Value, other: Value) -> Value:
     if type(other) in operand_types:
         return ne_p.bind(*promoted_pair("ne", self, other))
-    return fallback(lax.ne, self, other, other)
+    return NotImplemented if type(other) in _NO_OPERANDS else fallback(lax.ne, self, other, other)
 
 
 def _comparison(primitive: Primitive, function: Callable[[Value, Value], Value], x: Value, y: Value) -> Value:
