@@ -2,6 +2,7 @@
 
 import array as pyarray
 import re
+from collections import UserDict, UserList, deque
 
 import numpy as np
 import pytest
@@ -115,6 +116,74 @@ def test_a_buffer_is_an_array_of_its_memory():
     assert not np.shares_memory(cnp.array(numbers), np.asarray(numbers))
 
 
+class Row:
+    """A sequence by its methods alone, of no registered class."""
+
+    def __init__(self, *items):
+        self.items = items
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, i):
+        return self.items[i]
+
+
+SEQUENCES = [
+    range(3), range(0), deque([1.0, 2.0]), deque([deque([1, 2]), (3, 4)]), UserList([True]), Row(1.5, 2),
+    [range(2), Row(2, 3)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", SEQUENCES, ids=lambda value: type(value).__name__)
+def test_a_sequence_is_an_array_of_its_items(value):
+    for make in ("array", "asarray"):
+        for dtype in (None, np.float32, np.int8):
+            np.testing.assert_array_equal(
+                getattr(cnp, make)(value, dtype), getattr(np, make)(value, dtype), strict=True
+            )
+
+
+@pytest.mark.parametrize("make", [deque, UserList, lambda items: Row(*items)])
+def test_a_sequence_that_holds_tracers_is_stacked_as_a_list(make):
+    jaxpr = make_jaxpr(lambda x: cnp.array(make([make([x, 1.0]), (2, x)])))(3.0)
+    assert str(jaxpr) == str(make_jaxpr(lambda x: cnp.array([[x, 1.0], [2, x]]))(3.0))
+
+
+class Table:
+    """An object that gives NumPy its own array; its items are others."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, name):
+        return name
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+
+class Picture:
+    def __init__(self, values):
+        self.__array_interface__ = values.__array_interface__
+
+    __array_interface__ = None
+
+
+def test_an_object_with_numpys_protocol_is_its_array():
+    values = np.arange(3, dtype=np.int16)
+    for like in (Table(values), Picture(values)):
+        assert np.shares_memory(cnp.asarray(like), values)
+        assert not np.shares_memory(cnp.array(like), values)
+        np.testing.assert_array_equal(cnp.array(like, np.float32), values.astype(np.float32), strict=True)
+    words = "an array of dtype object is not an operand. Convert it to a number dtype first."
+    with pytest.raises(TypeError, match=words):
+        cnp.asarray(Table(np.array([None])))
+
+
 def test_an_array_is_made_on_a_known_device():
     makers = [
         lambda device: cnp.asarray([1, 2], device=device),
@@ -222,6 +291,11 @@ def test_numpy_arrays_keep_their_dtype_unless_64_bits_are_off():
         ),
         (lambda x: cnp.asarray("text"), TypeError, "'text' of type str is not an array or a scalar."),
         (lambda x: cnp.asarray(["a"]), TypeError, "an array of dtype <U1 is not an operand."),
+        (lambda x: cnp.asarray({"a": 1}), TypeError, "{'a': 1} of type dict is not an array or a scalar."),
+        (lambda x: cnp.asarray(UserDict(a=1)), TypeError, "of type UserDict is not an array or a scalar."),
+        (lambda x: cnp.asarray({1}), TypeError, "{1} of type set is not an array or a scalar."),
+        (lambda x: cnp.asarray(b"text"), TypeError, "an array of dtype |S4 is not an operand."),
+        (lambda x: cnp.asarray(deque([x, "a"])), TypeError, "'a' of type str is not an array or a scalar."),
         (lambda x: cnp.asarray(None), TypeError, "None of type NoneType is not an array or a scalar."),
         (lambda x: cnp.asarray(300, np.uint8), OverflowError, "the Python integer 300 does not fit uint8"),
         (lambda x: cnp.zeros((2, -1)), ValueError, "the shape (2, -1) has a negative size"),

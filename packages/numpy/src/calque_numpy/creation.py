@@ -1,14 +1,14 @@
 """Arrays made of lists, of numbers, or of a shape alone.
 
 One idea: a value without a dtype gets the default dtype of its kind, of 64 or 32 bits by the settings; NumPy arrays
-keep theirs.  A list is an array of its items, tracers included.
+keep theirs.  A list is an array of its items, tracers included; other objects are what NumPy makes of them.
 
 Read next: `ranges.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Any
 
@@ -41,7 +41,7 @@ Order = str | None
 def asarray(
     a: Value, dtype: DType = None, order: Order = None, *, device: Any = None, copy: bool | None = None
 ) -> Value:
-    """Return an array of a scalar, of an array, of a buffer, or of nested lists and tuples of scalars and arrays.
+    """Return an array of a scalar, of an array, of an object with a buffer or `__array__`, or of nested sequences.
 
     Shapes: n items of shape [*s] -> [n, *s].  Dtype: `dtype`, or the dtype of the elements; the default of their kind
     for Python scalars.  An array that has the dtype already and is on `device` is returned unchanged, unless `copy` is
@@ -79,6 +79,8 @@ def _check_order(name: str, order: Order) -> None:
 
 
 def _converted(a: Value, dtype: DType) -> Value:
+    if not (isinstance(a, (list, tuple, np.ndarray)) or is_array_like(a)):
+        a = _of_object(a)
     if isinstance(a, (list, tuple)):
         a = array_of(a, is_converted=dtype is not None)
         if dtype is not None and isinstance(a, np.ndarray):
@@ -86,21 +88,36 @@ def _converted(a: Value, dtype: DType) -> Value:
             a = a.astype(dtype_argument(dtype)) if kind_of(a.dtype) in "iu" else a  # it may be a wide integer's
     elif dtype is not None and type(a) is int:
         a = wide_integer(a, dtype_argument(dtype))
-    elif not is_array_like(a) and not isinstance(a, np.ndarray):
-        a = _of_buffer(a)
     out_dtype = typeof(a).dtype if dtype is None else dtype_argument(dtype)
     if type(a) in SCALARS:
         return out_dtype.type(as_dtype(a, out_dtype))
     return as_result(as_dtype(a, out_dtype))
 
 
-def _of_buffer(a: Any) -> Any:
-    """Return the array on the memory of an object with Python's buffer protocol; any other value unchanged."""
+_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__")  # NumPy asks these before it reads items
+
+
+def _of_object(a: Any) -> Any:
+    """Return the array that NumPy reads from an object, a sequence as a list, or any other value unchanged."""
+    if _has_buffer(a) or any(hasattr(type(a), name) for name in _PROTOCOLS):
+        return np.asarray(a).view()  # a view, whose base tells that others may share the memory
+    return _nested_list(a)
+
+
+def _has_buffer(a: Any) -> bool:
     try:
         memoryview(a)
     except TypeError:
+        return False
+    return True
+
+
+def _nested_list(a: Any) -> Any:
+    """Return nested sequences, such as ranges and deques, as nested lists; any other value unchanged."""
+    if isinstance(a, (str, bytes, Mapping)) or is_array_like(a):
         return a
-    return np.asarray(a)
+    is_sequence = hasattr(type(a), "__len__") and hasattr(type(a), "__getitem__")
+    return [_nested_list(item) for item in a] if is_sequence else a
 
 
 def _check_range(a: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
