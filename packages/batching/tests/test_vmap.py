@@ -1,4 +1,5 @@
 import functools
+import operator
 from typing import NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from calque_batching import vmap
 from calque_core import lax, make_jaxpr
 from calque_core.config import enable_x64
-from calque_pytree import register_pytree_node_class
+from calque_pytree import register_pytree_node_class, tree_leaves
 
 ROWS = np.arange(6.0).reshape(2, 3)
 
@@ -85,6 +86,33 @@ def test_a_dict_entry_may_be_a_prefix():
 def test_an_argument_that_is_none_has_no_axes():
     assert vmap(lambda x, nothing: x, in_axes=(0, None))(np.arange(2.0), None).tolist() == [0.0, 1.0]
     assert vmap(lambda x, nothing: x)(np.arange(2.0), None).tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "value", ["ab", len, {"mode": "a", "f": len}, np.array(["a"]), object()], ids=lambda x: type(x).__name__
+)
+@pytest.mark.parametrize("in_axes", [(0, None), {"value": None}])
+def test_an_argument_that_is_not_mapped_may_be_any_value(value, in_axes):
+    seen = []
+    mapped = vmap(lambda x, value: seen.append(value) or lax.neg(x), in_axes)
+
+    for function in (mapped, lambda x, value: vmap(lambda x: mapped(x, value))(np.stack([x, x]))[0]):
+        assert function(np.arange(2.0), value).tolist() == [0.0, -1.0]
+
+    assert [type(x) for x in seen] == [type(value)] * 2
+    assert all(map(is_same, seen, [value] * 2))
+
+
+def is_same(x, y):
+    return all(map(operator.is_, tree_leaves(x), tree_leaves(y)))
+
+
+def test_in_32_bits_an_unmapped_array_is_narrow_beside_other_values():
+    with enable_x64(False):
+        out = vmap(lambda x, params: params["scale"], in_axes=(0, None), out_axes=None)(
+            np.arange(2.0), {"mode": "a", "scale": np.ones(2)}
+        )
+    assert out.dtype == np.float32
 
 
 def test_numpy_integers_are_axes():

@@ -145,8 +145,10 @@ def test_out_axes_none_for_a_mapped_result_is_refused():
 
 
 def test_an_argument_that_is_no_array_is_refused_by_name():
-    with pytest.raises(TypeError, match=r"vmap of .*: s is 'a' of type str, which is not an array or a scalar"):
-        vmap(lambda x, s: x)(np.ones(3), "a")
+    expected = r"vmap of .*: s is 'a' of type str, which is not an array or a scalar. Use in_axes=None for an argument"
+    for in_axes in (0, (None, 0), {"x": None}):
+        with pytest.raises(TypeError, match=expected):
+            vmap(lambda x, s: x, in_axes)(np.ones(3), "a")
 
 
 def test_a_result_that_is_no_array_is_refused_with_its_place():

@@ -84,16 +84,19 @@ def axes_of_leaves(caller: str, name: str, tree: PyTreeDef, axes: Axes, place: C
         raise TypeError(f"{caller}: {error}") from None
 
 
-def canonical_leaves(caller: str, leaves: Sequence[Any], names: Names) -> Sequence[Any]:
-    """Return the arrays in the current dtypes, and containers of registered classes unchanged.
+_NO_ARRAY = "Use in_axes=None for an argument that is not mapped, or register its class as a pytree."
+
+
+def canonical_leaves(caller: str, leaves: Sequence[Any], names: Names, axes: Sequence[Any]) -> Sequence[Any]:
+    """Return the arrays in the current dtypes; containers of registered classes and unmapped values are unchanged.
 
     Raises: TypeError for any other leaf.
     """
+    mapped = [0 if axis is None or type(x) in vmappables else x for x, axis in zip(leaves, axes)]
+    check_arrays(mapped, names, caller, _NO_ARRAY)
     if not vmappables:
-        check_arrays(leaves, names, caller)
         return narrow(leaves)
     is_array = [type(x) not in vmappables for x in leaves]
-    check_arrays([x if m else 0 for x, m in zip(leaves, is_array)], names, caller)
     return merged(is_array, narrow(marked(leaves, is_array)), unmarked(leaves, is_array))
 
 

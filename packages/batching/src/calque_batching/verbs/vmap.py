@@ -59,6 +59,7 @@ def vmap(
     `in_axes` is an int (from the end if negative), None for an argument that is not mapped, a tuple with an
     entry per positional argument, each of which may be a pytree prefix of its argument, or a dict from argument names
     to axes.  Arguments that are not in the dict, and keyword arguments, are mapped over axis 0.
+    An argument that is not mapped may be any value, such as a string or a function: `fun` gets it unchanged.
     Containers of a class given to `register_vmappable` have an entry of their own class in `in_axes` and `out_axes`.
     `out_axes`, an int, None or a pytree prefix of the result, is the position of the axis in the result; None is for
     results that are the same for every element.  `axis_name` names the axis for collectives; `axis_size` is needed if
@@ -94,7 +95,7 @@ def vmap(
             )
             flat = FlatFunction(fun, in_tree, "vmap", is_leaf=is_leaf)
         names = functools.partial(arg_names, fun, args, kwargs, is_leaf)
-        leaves = canonical_leaves(caller, values, names)
+        leaves = canonical_leaves(caller, values, names, axes)
         dims, size = mapped_axes(caller, leaves, names, axes, axis_size)
         if axis_name is not None:
             check_free_name(caller, axis_name)
