@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,11 @@ def test_a_linear_function_is_transposed_by_the_types_of_its_arguments():
     a = np.arange(6.0).reshape(2, 3)
     f_t = linear_transpose(lambda x: lax.dot(a, x), ShapeDtypeStruct((3,), np.float64))
     np.testing.assert_array_equal(f_t(np.array([1.0, 2.0]))[0], a.T @ [1.0, 2.0])
+
+
+def test_an_object_with_a_shape_and_a_dtype_serves_as_an_argument():
+    f_t = linear_transpose(lambda p: 2.0 * p["x"], {"x": SimpleNamespace(shape=(2,), dtype=np.dtype("float32"))})
+    np.testing.assert_array_equal(f_t(np.float32([1, 2]))[0]["x"], np.float32([2, 4]), strict=True)
 
 
 def test_pytrees_go_in_and_come_out():

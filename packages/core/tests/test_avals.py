@@ -365,6 +365,18 @@ def test_stand_ins_compare_and_hash_by_type():
     assert ShapeDtypeStruct((2,), "f4") != (2,)
 
 
+def test_a_stand_in_has_the_length_of_its_array():
+    assert len(ShapeDtypeStruct((2, 3), "f4")) == 2
+    assert all([ShapeDtypeStruct((0,), "f4"), ShapeDtypeStruct((), "f4")])
+    with pytest.raises(TypeError, match=r"ShapeDtypeStruct\(.*\) at test_avals.py:.* has no length: it stands for a"):
+        len(ShapeDtypeStruct((), "f4"))
+
+
+def test_a_stand_in_without_a_dtype_is_refused():
+    with pytest.raises(TypeError, match=r"ShapeDtypeStruct at test_avals.py:.*: the dtype is None\. Give a dtype"):
+        ShapeDtypeStruct((2,), None)
+
+
 def test_a_stand_in_is_no_value():
     spec = ShapeDtypeStruct((2,), "float32")
     message = r"ShapeDtypeStruct\(shape=\(2,\), dtype=float32\) is a type and has no elements\. Pass an array"

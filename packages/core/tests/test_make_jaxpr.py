@@ -1,5 +1,6 @@
 import functools
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from calque_core import (
     lax,
     make_jaxpr,
 )
+from calque_core.errors import UnexpectedTracerError
 
 HERE = "test_make_jaxpr.py"
 
@@ -145,6 +147,29 @@ def test_eval_shape_raises_what_the_function_would():
         eval_shape(lambda x: lax.add(x, np.ones(3)), np.ones(2))
 
 
+def test_an_object_with_a_shape_and_a_dtype_serves_as_an_argument():
+    like = SimpleNamespace(shape=(2, 3), dtype=np.dtype("float32"))
+    assert eval_shape(lambda p, y: p["x"] * y, {"x": like}, y=2.0) == ShapeDtypeStruct((2, 3), "float32")
+    assert str(make_jaxpr(lax.sin)(like)) == str(make_jaxpr(lax.sin)(np.ones((2, 3), np.float32)))
+    for no_type in (SimpleNamespace(shape=(2,), dtype="of another library"), SimpleNamespace(shape=(2,), dtype=None)):
+        with pytest.raises(TypeError, match=r"x is namespace\(.* of type SimpleNamespace, which is not an array"):
+            eval_shape(lambda x: x, no_type)
+
+
+def test_the_errors_of_eval_shape_name_it():
+    kept = []
+    eval_shape(kept.append, 1.0)
+    for call, words in [
+        (lambda: eval_shape(scaled_sum, {"w": "a"}, 1.0, scale=1.0), rf"eval_shape of {place(scaled_sum)}: params"),
+        (lambda: eval_shape(lambda x: "a", 1.0), r"eval_shape of <lambda> \(.*\) returned 'a' of type str"),
+        (lambda: eval_shape(lambda x: x if x > 0 else 1.0, 1.0), r"under eval_shape of <lambda>"),
+        (lambda: eval_shape(3, 1.0), r"eval_shape got 3 of type int"),
+        (lambda: kept[0] + 1.0, r"eval_shape of .*, has ended"),
+    ]:
+        with pytest.raises((TypeError, UnexpectedTracerError), match=words):
+            call()
+
+
 def test_the_tracing_function_is_named_as_the_function():
     traced = make_jaxpr(scaled_sum)
     assert traced.__name__ == "scaled_sum"
@@ -181,7 +206,7 @@ def test_generators_are_refused_at_once_or_when_returned():
         make_jaxpr(generator)
     with pytest.raises(TypeError, match=rf"make_jaxpr of {place(hidden)}: a generator or coroutine runs after the"):
         make_jaxpr(hidden)(1.0)
-    with pytest.raises(TypeError, match=rf"make_jaxpr of {place(generator)}: a generator"):
+    with pytest.raises(TypeError, match=rf"eval_shape of {place(generator)}: a generator"):
         eval_shape(generator, 1.0)
 
 

@@ -32,6 +32,7 @@ from calque_core import (
 from calque_core.extend import (
     FlatPrimals,
     arg_names,
+    as_stand_in,
     at_place,
     check_callable,
     copy_shared,
@@ -42,6 +43,7 @@ from calque_core.extend import (
     zeros_of,
 )
 from calque_core.lax import add_any_p, add_p, sub_p
+from calque_pytree import tree_map
 
 Value = Any
 
@@ -50,7 +52,7 @@ Value = Any
 def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
     """Return the transpose of a linear function, as a function from a cotangent of its output to a tuple of cotangents.
 
-    Of `primals`, arrays or `ShapeDtypeStruct`s, only the types are used.
+    Of `primals`, arrays or `ShapeDtypeStruct`s or other objects with a shape and a dtype, only the types are used.
     Raises: TypeError if an argument is not floating, or the cotangent does not fit the output; MissingRuleError if
     `fun` is not linear.
 
@@ -61,7 +63,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
     """
     check_callable(fun, "linear_transpose")
     caller = f"linear_transpose of {describe_function(fun)}"
-    leaves, in_tree = flatten_primals("linear_transpose", fun, primals)
+    leaves, in_tree = flatten_primals("linear_transpose", fun, tree_map(as_stand_in, primals))
     for name, x in zip(arg_names(fun, primals, {}), leaves):
         check_linear_input(caller, name, typeof(x))
     flat = FlatPrimals(fun, in_tree, "linear_transpose")

@@ -144,6 +144,7 @@ if _TYPE_CHECKING:
     from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type
     from calque_core.types.dtypes import SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype
     from calque_core.types.limits import bit_width, highest, lowest, wide_dtype
+    from calque_core.types.stand_in import as_stand_in
 # isort: on
 # fmt: on
 
@@ -276,6 +277,7 @@ _LATE = {
     "calque_core.types.avals": "NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type",
     "calque_core.types.dtypes": "SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype",
     "calque_core.types.limits": "bit_width, highest, lowest, wide_dtype",
+    "calque_core.types.stand_in": "as_stand_in",
 }
 
 __all__ = [
@@ -299,7 +301,7 @@ __all__ = [
     "function_evaluators", "register_function_evaluator",
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
-    "is_number", "plain_number",
+    "is_number", "plain_number", "as_stand_in",
     "scalar_dtype", "real_dtype", "dtype_name", "kind_of", "SHORT_DTYPES", "short_dtype", "wide_dtype",
     "sum_dtype", "bit_width", "highest", "lowest", "narrow", "strong",
     # Memory

@@ -16,10 +16,11 @@ from calque_core.calls.static_arguments import static_arguments, with_static
 from calque_core.context import entered, here
 from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary, transform_of
+from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.staging.stage import stage
 from calque_core.types.avals import AbstractValue, typeof
-from calque_core.types.stand_in import ShapeDtypeStruct
-from calque_pytree import tree_flatten
+from calque_core.types.stand_in import ShapeDtypeStruct, as_stand_in
+from calque_pytree import PyTreeDef, tree_flatten
 
 P = ParamSpec("P")
 
@@ -34,7 +35,8 @@ def make_jaxpr(
 ) -> Callable[P, Any]:
     """Return a function that returns the jaxpr of `fun` on its arguments instead of the result.
 
-    Arguments are arrays, scalars, `ShapeDtypeStruct`s or avals, in any pytrees; static arguments, at the positions
+    Arguments are arrays, scalars, avals, or `ShapeDtypeStruct`s and other objects with a shape and a dtype, in any
+    pytrees; static arguments, at the positions
     `static_argnums` or with the names `static_argnames`, are passed unchanged and need no hash.
     `axis_env` has pairs of a name and a size: axes that collectives in `fun` may name, as under `vmap(axis_name=)`.
     With `return_shape`, it returns a pair of the jaxpr and the result as a pytree of `ShapeDtypeStruct`.
@@ -53,15 +55,10 @@ def make_jaxpr(
     @transform_of(fun)
     def traced(*args: P.args, **kwargs: P.kwargs) -> Any:
         statics, dynamic = static.split(args, kwargs)
-        leaves, in_tree = tree_flatten(dynamic)
-        names = functools.partial(arg_names, fun, *dynamic)
-        check_arrays([0 if isinstance(x, AbstractValue) else x for x in leaves], names, caller)
-        flat = FlatFunction(with_static(fun, "make_jaxpr", statics), in_tree, "make_jaxpr")
+        static_fun = with_static(fun, "make_jaxpr", statics)
         with entered(axis_env=(*here().axis_env, *named)) if named else nullcontext():
-            jaxpr = stage(flat, [abstract(x) for x in leaves], user_fun=fun, arg_names=names)
-        if not return_shape:
-            return jaxpr
-        return jaxpr, flat.out_tree.unflatten([ShapeDtypeStruct(a.shape, a.dtype, vma=a.vma) for a in jaxpr.out_avals])
+            jaxpr, out_tree = _staged("make_jaxpr", fun, static_fun, dynamic)
+        return (jaxpr, _stand_ins(jaxpr, out_tree)) if return_shape else jaxpr
 
     return traced
 
@@ -70,13 +67,31 @@ def make_jaxpr(
 def eval_shape(fun: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Any:
     """Return the result of `fun` as a pytree of `ShapeDtypeStruct`, without computing it.
 
-    Raises: the errors of `fun` about types and shapes.
+    Arguments are as for `make_jaxpr`: of an object with a shape and a dtype, only these are used.
+    Raises: TypeError for an argument or a result that is not an array; the errors of `fun` about types and shapes.
 
     >>> from calque_core import ShapeDtypeStruct, eval_shape, lax
     >>> eval_shape(lax.sin, ShapeDtypeStruct((2,), "float32"))
     ShapeDtypeStruct(shape=(2,), dtype=float32)
     """
-    return make_jaxpr(fun, return_shape=True)(*args, **kwargs)[1]
+    check_callable(fun, "eval_shape")
+    return _stand_ins(*_staged("eval_shape", fun, fun, (args, kwargs)))
+
+
+def _staged(verb: str, fun: Any, static_fun: Any, arguments: tuple[Any, Any]) -> tuple[Jaxpr, PyTreeDef]:
+    """Return the program of `static_fun`, which is `fun` with its static arguments, and the structure of its result."""
+    leaves, in_tree = tree_flatten(arguments)
+    leaves = [as_stand_in(x) for x in leaves]
+    names = functools.partial(arg_names, fun, *arguments)
+    caller = f"{verb} of {describe_function(fun)}"
+    check_arrays([0 if isinstance(x, AbstractValue) else x for x in leaves], names, caller)
+    flat = FlatFunction(static_fun, in_tree, verb)
+    jaxpr = stage(flat, [abstract(x) for x in leaves], verb=verb, user_fun=fun, arg_names=names)
+    return jaxpr, flat.out_tree
+
+
+def _stand_ins(jaxpr: Jaxpr, out_tree: PyTreeDef) -> Any:
+    return out_tree.unflatten([ShapeDtypeStruct(a.shape, a.dtype, vma=a.vma) for a in jaxpr.out_avals])
 
 
 def _named_axes(caller: str, axis_env: Any) -> tuple[tuple[Hashable, int], ...]:

@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.types.avals import NO_AXES, AxisNames, Shape, ShapedArray, register_aval
+from calque_core.frames.source import where
+from calque_core.types.avals import NO_AXES, AbstractValue, AxisNames, Shape, ShapedArray, is_array_like, register_aval
 
 
 class ShapeDtypeStruct:
     """A stand-in for an array where only its type matters: `make_jaxpr(f)(ShapeDtypeStruct((3,), "float32"))`.
 
     `sharding` says where the array will be: a program that `jit(f).lower` makes takes it there.
+    Raises: TypeError for a `dtype` that is None or no dtype.
 
     >>> from calque_core import ShapeDtypeStruct
     >>> ShapeDtypeStruct((3,), "float32")
@@ -35,6 +37,8 @@ class ShapeDtypeStruct:
         weak_type: bool = False,
         vma: Collection[Any] = NO_AXES,
     ) -> None:
+        if dtype is None:
+            raise TypeError(f"ShapeDtypeStruct{where()}: the dtype is None. Give a dtype, for example 'float32'.")
         self.aval, self.sharding = ShapedArray(shape, dtype, weak_type, vma=vma), sharding
 
     @property
@@ -78,6 +82,14 @@ class ShapeDtypeStruct:
         """The number of elements."""
         return self.aval.size
 
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError(f"{self!r}{where()} has no length: it stands for a scalar. Use its size or ndim.")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        return True  # whatever its length: it is no container
+
     def __repr__(self) -> str:
         vma = f", vma={{{', '.join(sorted(map(repr, self.vma)))}}}" if self.vma else ""
         weak = ", weak_type=True" if self.weak_type else ""
@@ -94,3 +106,21 @@ class ShapeDtypeStruct:
 
 
 register_aval(ShapeDtypeStruct, attrgetter("aval"))
+
+
+def as_stand_in(x: Any) -> Any:
+    """Return the stand-in for an object that has a shape and a dtype; an array or any other value unchanged.
+
+    >>> from types import SimpleNamespace
+    >>> from calque_core.extend import as_stand_in
+    >>> as_stand_in(SimpleNamespace(shape=(3,), dtype="float32"))
+    ShapeDtypeStruct(shape=(3,), dtype=float32)
+    >>> as_stand_in(1.0)
+    1.0
+    """
+    if isinstance(x, (AbstractValue, np.ndarray, np.generic)) or is_array_like(x):
+        return x
+    try:
+        return ShapeDtypeStruct(x.shape, x.dtype)
+    except (AttributeError, TypeError):  # such as the dtype of another library
+        return x
