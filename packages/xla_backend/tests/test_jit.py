@@ -13,6 +13,7 @@ import traceback
 import weakref
 from collections import Counter
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -858,11 +859,13 @@ def test_a_comparison_with_a_python_integer_is_exact(compare, number):
 
 
 def test_a_type_instead_of_an_array_is_for_lower_only():
-    f = jit(lambda x: x + 1.0)
-    struct = ShapeDtypeStruct((3,), np.float64)
-    assert "tensor<3xf64>" in f.lower(struct).as_text()
-    with pytest.raises(TypeError, match=r"was called with a type instead of an array\. Use lower or eval_shape"):
-        f(struct)
+    f = jit(lambda p, x: p["w"] * x)
+    for like in (ShapeDtypeStruct((3,), np.float64), SimpleNamespace(shape=(3,), dtype=np.float64)):
+        assert "tensor<3xf64>" in f.lower({"w": like}, 1.0).as_text()
+        assert f.eval_shape({"w": like}, 1.0) == ShapeDtypeStruct((3,), np.float64)
+    words = r"jit of <lambda> \(test_jit.py:.*\): p\['w'\] is ShapeDtypeStruct\(.*\), a type instead of an array"
+    with pytest.raises(TypeError, match=words):
+        f({"w": ShapeDtypeStruct((3,), np.float64)}, 1.0)
 
 
 def test_equations_know_the_user_s_line():

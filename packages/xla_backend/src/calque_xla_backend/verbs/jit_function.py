@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from calque_core import ShapeDtypeStruct, evaluation, is_tracer, rule_epoch, typeof
 from calque_core.extend import (
     arg_names,
+    as_stand_in,
     describe_function,
     explain_comparison,
     here,
@@ -127,8 +128,13 @@ class JitFunction:
         return self.compiler.chosen_place(traced.jaxpr, call.leaves, f"jit of {self.name}", divisions)
 
     def _check_values(self, call: Call) -> None:
-        if any(isinstance(x, ShapeDtypeStruct) for x in call.leaves):
-            raise TypeError(f"jit of {self.name} was called with a type instead of an array. Use lower or eval_shape.")
+        for i, x in enumerate(call.leaves):
+            if isinstance(x, ShapeDtypeStruct):
+                fun = self.traced.fun
+                raise TypeError(
+                    f"jit of {describe_function(fun)}: {arg_names(fun, *call.dynamic)[i]} is {x!r}, a type instead of "
+                    "an array. Pass an array, or use lower or eval_shape."
+                )
 
     def _bind(self, call: Call) -> Any:
         """Return the result under the current trace: one equation, or with `inline` the function's own equations."""
@@ -140,8 +146,12 @@ class JitFunction:
         return out_tree.unflatten(jit_p.bind(*operands, jaxpr=jaxpr, name=self.name, compiler=self.compiler))
 
     def trace(self, *args: Value, **kwargs: Value) -> Traced:
-        """Return the function traced for arguments of these types: arrays, or `ShapeDtypeStruct`s, in any pytrees."""
+        """Return the function traced for arguments of these types.
+
+        The arguments are arrays, or `ShapeDtypeStruct`s or other objects with a shape and a dtype, in any pytrees.
+        """
         call = self.traced.call(*self.traced.split(args, kwargs))
+        call = call._replace(leaves=[as_stand_in(x) for x in call.leaves])
         traced = self.traced.trace(call)
         signature = signature_of(self.traced.fun, call, traced)
         place = self.place(call, traced)
