@@ -124,10 +124,10 @@ MISUSES = {
         r"value_and_grad of f \(.*\) with has_aux=True needs a pair \(output, aux\).* Return a pair, or leave has_aux",
     ),
     # linear_transpose
-    "an integer to transpose in": (
+    "a bool to transpose in": (
         linear_transpose,
-        (f, 1),
-        r"linear_transpose of f \(.*\): x has dtype int64, but linear functions take floats\. Pass a float",
+        (f, True),
+        r"linear_transpose of f \(.*\): x has dtype bool, but linear functions take floats, or .* Pass a float",
     ),
     # checks
     "arguments that are no tuple": (

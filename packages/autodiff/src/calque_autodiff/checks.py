@@ -34,16 +34,28 @@ def check_input(caller: str, name: str, aval: Any, *, holomorphic: bool, allow_i
         )
 
 
-def check_linear_input(caller: str, name: str, aval: Any) -> None:
-    """Check that a function can be linear in an argument of this type.
+def check_linear_inputs(caller: str, names: Sequence[str], avals: Sequence[Any]) -> None:
+    """Check that a function can be linear in arguments of these types: all of them floats, or all of them integers.
 
-    Raises: TypeError that names the argument.
+    Raises: TypeError that names an argument.
     """
-    if aval.kind in "iub":
-        raise TypeError(
-            f"{caller}: {name} has dtype {dtype_name(aval.dtype)}, but linear functions take floats. Pass a float, or "
-            "close over the argument."
-        )
+    has_float = any(aval.kind in "fc" for aval in avals)
+    for name, aval in zip(names, avals):
+        if aval.kind not in ("fc" if has_float else "iu"):
+            raise TypeError(
+                f"{caller}: {name} has dtype {dtype_name(aval.dtype)}, but linear functions take floats, or integers "
+                "alone. Pass a float, or close over the argument."
+            )
+
+
+def check_integer_outputs(caller: str, avals: Sequence[Any]) -> None:
+    """Check the types of the results of a function that is linear in integers.  Raises: TypeError."""
+    for aval in avals:
+        if aval.kind not in "iu":
+            raise TypeError(
+                f"{caller}: the function of integers returned {aval}, but to be linear it must return integers. Pass "
+                "floats, or return integers."
+            )
 
 
 def only_argument(caller: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:

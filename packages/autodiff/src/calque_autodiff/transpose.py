@@ -248,7 +248,7 @@ def transpose_jaxpr(
 
         known_avals = unmarked(jaxpr.in_avals, mask)
         undefined = [undefined_of(aval) for aval in marked(jaxpr.in_avals, mask)]
-        ct_avals = [aval.to_tangent_aval() for aval in marked(jaxpr.out_avals, is_ct_arg)]
+        ct_avals = [aval.strip_weak_type() for aval in marked(jaxpr.out_avals, is_ct_arg)]
         zero_cts = [zero_of(aval) for aval in unmarked(jaxpr.out_avals, is_ct_arg)]
         return stage(transposed, [*known_avals, *ct_avals], verb="transpose"), nonzero
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.checks import check_linear_input, only_argument
+from calque_autodiff.checks import check_integer_outputs, check_linear_inputs, only_argument
 from calque_autodiff.transpose import backward, forward
 from calque_core import (
     Atom,
@@ -38,6 +38,7 @@ from calque_core.extend import (
     copy_shared,
     describe_function,
     flatten_primals,
+    integer_leaves,
     strong,
     tangent_leaves,
     zeros_of,
@@ -53,8 +54,9 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
     """Return the transpose of a linear function, as a function from a cotangent of its output to a tuple of cotangents.
 
     Of `primals`, arrays or `ShapeDtypeStruct`s or other objects with a shape and a dtype, only the types are used.
-    Raises: TypeError if an argument is not floating, or the cotangent does not fit the output; MissingRuleError if
-    `fun` is not linear.
+    They are floats, or integers alone; the cotangent has the type of the output.
+    Raises: TypeError if an argument is neither, or the cotangent does not fit the output; MissingRuleError if `fun` is
+    not linear.
 
     >>> from calque_autodiff import linear_transpose
     >>> from calque_core import lax
@@ -64,15 +66,19 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
     check_callable(fun, "linear_transpose")
     caller = f"linear_transpose of {describe_function(fun)}"
     leaves, in_tree = flatten_primals("linear_transpose", fun, tree_map(as_stand_in, primals))
-    for name, x in zip(arg_names(fun, primals, {}), leaves):
-        check_linear_input(caller, name, typeof(x))
+    avals = [typeof(x).strip_weak_type() for x in leaves]
+    check_linear_inputs(caller, arg_names(fun, primals, {}), avals)
     flat = FlatPrimals(fun, in_tree, "linear_transpose")
-    jaxpr = stage(flat, [typeof(x).strip_weak_type() for x in leaves], verb="linear_transpose", user_fun=fun)
+    jaxpr = stage(flat, avals, verb="linear_transpose", user_fun=fun)
+    is_of_integers = any(aval.kind in "iu" for aval in avals)
+    if is_of_integers:
+        check_integer_outputs(caller, jaxpr.out_avals)
+    checked_leaves = integer_leaves if is_of_integers else tangent_leaves
 
     @api_boundary
     def transposed(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
         ct = only_argument(f"the transpose of {describe_function(fun)}", args, kwargs)
-        cts = tangent_leaves(caller, "cotangents", jaxpr.out_avals, flat.out_tree, ct)
+        cts = checked_leaves(caller, "cotangents", jaxpr.out_avals, flat.out_tree, ct)
         known: dict[Any, Value] = dict(zip(jaxpr.constvars, jaxpr.consts))
         linear = forward(jaxpr, known)
         _check_no_constant(caller, jaxpr, linear, known)

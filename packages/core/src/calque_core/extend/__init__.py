@@ -107,7 +107,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.spaces import Space, space_of
     from calque_core.ops.special import normal_quantile, scaled_erfc
     from calque_core.ops.sylvester import sylvester_product
-    from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
+    from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, integer_leaves, tangent_leaves
     from calque_core.ops.ties import share
     from calque_core.ops.triangular import operator_tangent
     from calque_core.ops.tridiagonal import shifted_rows, tridiagonal_product
@@ -242,7 +242,7 @@ _LATE = {
     "calque_core.ops.spaces": "Space, space_of",
     "calque_core.ops.special": "normal_quantile, scaled_erfc",
     "calque_core.ops.sylvester": "sylvester_product",
-    "calque_core.ops.tangents": "check_outputs, check_sequence, flatten_primals, tangent_leaves",
+    "calque_core.ops.tangents": "check_outputs, check_sequence, flatten_primals, integer_leaves, tangent_leaves",
     "calque_core.ops.ties": "share",
     "calque_core.ops.triangular": "operator_tangent",
     "calque_core.ops.tridiagonal": "shifted_rows, tridiagonal_product",
@@ -284,7 +284,8 @@ __all__ = [
     # Functions of the user, and their arguments
     "FlatFunction", "FlatPrimals", "FlatChosen", "arg_names", "argument_at", "leaf_names", "call", "check_callable",
     "check_arrays", "array_leaves", "describe_value", "short_repr", "normalize_argnums", "parameters_of", "integer",
-    "ChosenArguments", "flatten_primals", "tangent_leaves", "check_sequence", "check_outputs", "loop_name",
+    "ChosenArguments", "flatten_primals", "tangent_leaves", "integer_leaves", "check_sequence", "check_outputs",
+    "loop_name",
     # Static arguments
     "StaticArguments", "Statics", "StaticKeys", "static_arguments", "with_static", "static_keys",
     "explain_comparison",

@@ -18,7 +18,7 @@ from calque_core.ops.linear import Zero, zero_of
 from calque_core.traces.trace import Trace
 from calque_core.types.avals import is_array_like, typeof
 from calque_core.types.dtypes import float0
-from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_structure
+from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_structure
 
 Value = Any
 
@@ -105,21 +105,47 @@ def _tangent(caller: str, name: str, leaf_name: Callable[[], str], primal_aval: 
             f"{caller}: {leaf_name()} is {describe_value(leaf)}, but its {_origin(name)} is {primal_aval}, which has "
             "no derivative. Give numpy.zeros(shape, calque_core.float0) for it, or close over it."
         )
+    return _of_type(caller, name, leaf_name, tangent_aval, leaf)
+
+
+def _of_type(caller: str, name: str, leaf_name: Callable[[], str], aval: Any, leaf: Value) -> Value:
     if not is_array_like(leaf):
         raise TypeError(
-            f"{caller}: {leaf_name()} is {describe_value(leaf)}, which is not an array or a scalar. "
-            f"Give {tangent_aval}."
+            f"{caller}: {leaf_name()} is {describe_value(leaf)}, which is not an array or a scalar. Give {aval}."
         )
     leaf_aval = typeof(leaf)
-    if leaf_aval.shape != tangent_aval.shape or leaf_aval.dtype != tangent_aval.dtype:
+    if leaf_aval.shape != aval.shape or leaf_aval.dtype != aval.dtype:
         raise TypeError(
-            f"{caller}: {leaf_name()} is {leaf_aval}, but {tangent_aval} is needed. "
+            f"{caller}: {leaf_name()} is {leaf_aval}, but {aval} is needed. "
             f"Give it the shape and dtype of its {_origin(name)}."
         )
     return leaf
 
 
 _FITTING: dict[str, tuple[type, ...]] = {"f": (int, float), "c": (int, float, complex)}
+
+
+def integer_leaves(caller: str, name: str, avals: Sequence[Any], tree: PyTreeDef, values: Any) -> list[Value]:
+    """Return the leaves of cotangents of a linear function of integers, checked against the types `avals`.
+
+    A Python integer takes the dtype of its type.
+    Raises: TypeError as `tangent_leaves`.
+
+    >>> import numpy as np
+    >>> from calque_core import typeof
+    >>> from calque_core.extend import integer_leaves
+    >>> from calque_pytree import tree_structure
+    >>> integer_leaves("the transpose of f", "cotangents", [typeof(np.int8(1))], tree_structure(0), 2)
+    [np.int8(2)]
+    """
+    check_same_structure(caller, name, tree, values)
+    leaves = narrow(tree_leaves(values))
+    return [
+        aval.dtype.type(x)
+        if type(x) is int and not aval.shape
+        else _of_type(caller, name, partial(_leaf, name, values, i), aval, x)
+        for i, (x, aval) in enumerate(zip(leaves, avals))
+    ]
 
 
 def _origin(name: str) -> str:
