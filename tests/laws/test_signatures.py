@@ -58,15 +58,82 @@ WRONG_CALLS = [f"calque.{name}(loss)('a', [1.0])" for name in KEEPING.split()]
 WRONG_CALLS += ["calque.grad(loss)(1.0)", "calque.vmap(loss)(1.0, [1.0], sclae=3)", "calque.jit(loss, static=1)"]
 
 
-def test_type_checkers_know_what_a_users_program_computes(tmp_path):
+ARRAY_FILE = """
+from typing import assert_type
+
+import numpy as np
+
+import calque
+import calque.numpy as cnp
+from calque import Array
+
+
+def affine(w: Array, x: Array) -> Array:
+    return -(w @ x) + 1.0 - 2.0 * x / 3.0 ** abs(x) % 2
+
+
+def parts(x: Array) -> Array:
+    total: float = float(x.sum())
+    for row in x:
+        total += len(row) + x.ndim
+    if (x > 0).all():
+        x += np.ones(3)
+    assert_type((x >= 0) & ~(x == 1.0), Array)
+    assert_type(x.at[0].set(1.0).at[1:].add(x[0]), Array)
+    assert_type(x.T.reshape(2, -1).mean(axis=0, keepdims=True).astype(np.float32), Array)
+    assert_type(divmod(x, 2), tuple[Array, Array])
+    assert_type(x.shape, tuple[int, ...])
+    return x[0, 1:, None] * total
+
+
+def of_any_class(x: cnp.ndarray, y: cnp.ndarray) -> cnp.ndarray:
+    return x @ y + 2.0 * x[0] - x.at[0].multiply(y).sum()
+
+
+def of_device_array(x: Array) -> cnp.ndarray:
+    return of_any_class(x, x)
+
+
+class Model:
+    w: float = 2.0
+
+    @calque.jit
+    def scaled(self, x: float) -> float:
+        return self.w * x
+
+    @staticmethod
+    @calque.jit
+    def halved(x: float) -> float:
+        return x / 2
+
+
+assert_type(Model().scaled(1.0), float)
+assert_type(Model.scaled(Model(), x=1.0), float)
+assert_type(Model.halved(1.0), float)
+x: Array = cnp.zeros(3)
+"""
+WRONG_USES = [
+    "x.sort()",
+    "x.sum(axes=0)",
+    "x.at[0].sett(1.0)",
+    "x.shape[0].T",
+    "Model().scaled('a')",
+    "Model().scaled()",
+]
+
+
+@pytest.mark.parametrize(
+    ("program", "wrong"), [(USER_FILE, WRONG_CALLS), (ARRAY_FILE, WRONG_USES)], ids=["calls", "arrays"]
+)
+def test_type_checkers_know_what_a_users_program_computes(program, wrong, tmp_path):
     api = pytest.importorskip("mypy.api", reason="mypy is not installed")
-    program = tmp_path / "program.py"
-    lines = USER_FILE.strip().split("\n")
-    program.write_text("\n".join([*lines, *WRONG_CALLS]) + "\n")
-    report, crash, _ = api.run(["--strict", "--config-file=", f"--cache-dir={tmp_path}", str(program)])
+    file = tmp_path / "program.py"
+    lines = program.strip().split("\n")
+    file.write_text("\n".join([*lines, *wrong]) + "\n")
+    report, crash, _ = api.run(["--strict", "--config-file=", f"--cache-dir={tmp_path}", str(file)])
     assert not crash
     refused = {int(line.split(":")[1]) for line in report.splitlines() if ": error: " in line}
-    assert refused == set(range(len(lines) + 1, len(lines) + 1 + len(WRONG_CALLS))), report
+    assert refused == set(range(len(lines) + 1, len(lines) + 1 + len(wrong))), report
 
 
 def loss(w, x, *, scale=1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn  # noqa: TID251  for the alias below
 
 import numpy as np
 
@@ -14,20 +14,27 @@ class _AnyArray(type):
         return isinstance(x, (np.ndarray, np.generic, ArrayMethods))
 
 
-class ndarray(metaclass=_AnyArray):
-    """The class of NumPy's arrays and scalars, of device arrays and of traced arrays; for annotations and `isinstance`.
+if TYPE_CHECKING:  # a checker learns the operators and methods, and that a device array is one
+    ndarray = ArrayMethods
+else:
 
-    It has no instances of its own: `zeros`, `array` and the other functions make arrays.
-    Raises: TypeError if it is called.
+    class ndarray(metaclass=_AnyArray):
+        """The class of NumPy's arrays and scalars, of device arrays and of traced arrays.
 
-    >>> import numpy as np
-    >>> from calque_core import make_jaxpr
-    >>> from calque_numpy import ndarray
-    >>> isinstance(np.zeros(3), ndarray), isinstance([0.0], ndarray)
-    (True, False)
-    >>> _ = make_jaxpr(lambda x: print(isinstance(x, ndarray)))(np.zeros(3))
-    True
-    """
+        It is for annotations and `isinstance`, and has no instances of its own: `zeros`, `array` and others make
+        arrays.
+        Raises: TypeError if it is called.
 
-    def __new__(cls, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError("ndarray makes no arrays; it is for annotations and isinstance. Use zeros, array or asarray.")
+        >>> import numpy as np
+        >>> from calque_core import make_jaxpr
+        >>> from calque_numpy import ndarray
+        >>> isinstance(np.zeros(3), ndarray), isinstance([0.0], ndarray)
+        (True, False)
+        >>> _ = make_jaxpr(lambda x: print(isinstance(x, ndarray)))(np.zeros(3))
+        True
+        """
+
+        def __new__(cls, *_: Any, **__: Any) -> NoReturn:
+            raise TypeError(
+                "ndarray makes no arrays; it is for annotations and isinstance. Use zeros, array or asarray."
+            )

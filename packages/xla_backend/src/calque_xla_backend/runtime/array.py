@@ -306,7 +306,7 @@ class Array(ArrayMethods):
     def __getitem__(self, index: Any) -> Array:
         if is_advanced(index) and not has_tracer(index) and not self._device_type.placement.is_divided:
             return array_from_numpy(self.__array__()[host_values(index)], self._device_type.placement)
-        return super().__getitem__(index)  # type: ignore[misc,no-any-return]  # added by `array_method`
+        return super().__getitem__(index)
 
     def __iter__(self) -> Iterator[Array]:
         place = self._device_type.placement

@@ -29,7 +29,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 from calque_core import api_boundary
 from calque_core.extend import (
@@ -56,11 +56,13 @@ from calque_xla_backend.verbs.stages import Lowered, Traced
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 R = TypeVar("R")
+S = TypeVar("S")
+Q = ParamSpec("Q")
 Value = Any
 
 
 class Jitted(Protocol[P, R_co]):
-    """The type of the function that `jit` returns."""
+    """The type of the function that `jit` returns; as an attribute of an object, it is a method."""
 
     __wrapped__: Callable[..., Any]
     trace: Callable[..., Traced]
@@ -70,6 +72,12 @@ class Jitted(Protocol[P, R_co]):
     cache_info: Callable[[], CacheInfo]
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Jitted[P, R_co]: ...
+
+    @overload
+    def __get__(self: Callable[Concatenate[S, Q], R], instance: S, owner: type | None = None) -> Callable[Q, R]: ...
 
 
 def clear_caches() -> None:
