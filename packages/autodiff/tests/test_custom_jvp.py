@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import SymbolicZero, custom_jvp, grad, jvp, linear_transpose, linearize, vjp
-from calque_core import ShapeError, check_jaxpr, eval_jaxpr, float0, lax, make_jaxpr
+from calque_core import MissingRuleError, ShapeError, check_jaxpr, eval_jaxpr, float0, lax, make_jaxpr
 
 
 def steep_sine():
@@ -310,3 +310,23 @@ def test_an_array_that_a_rule_keeps_is_no_result():
             np.testing.assert_array_equal(result, np.full(3, 0.25))
             result *= 100.0
     np.testing.assert_array_equal(kept, np.full(3, 0.25))
+
+
+RULES_NOT_LINEAR = {
+    "sin": lambda primals, tangents: (lax.sin(primals[0]), lax.sin(tangents[0])),
+    "mul": lambda primals, tangents: (lax.sin(primals[0]), tangents[0] * tangents[0]),
+}
+
+
+@pytest.mark.parametrize("name", RULES_NOT_LINEAR)
+@pytest.mark.parametrize("use", [lambda f: grad(f)(1.0), lambda f: vjp(f, 1.0)[1](1.0), lambda f: grad(grad(f))(1.0)])
+def test_a_rule_that_is_not_linear_in_its_tangents_is_blamed_by_its_line(name, use):
+    f = custom_jvp(lax.sin)
+    f.defjvp(RULES_NOT_LINEAR[name])
+    words = (
+        rf"a derivative rule is not linear in its tangents, because of '{name}' at test_custom_jvp.py:\d+ .*: (?!a d)"
+    )
+    with pytest.raises(MissingRuleError, match=words) as caught:
+        use(f)
+    assert "Write the rule with operations that are linear in the tangents." in str(caught.value)
+    assert not any("deftranspose" in note for note in caught.value.__notes__)

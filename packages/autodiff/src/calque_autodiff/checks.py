@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calque_autodiff.signs import Negative
-from calque_core import Trace, Zero, instantiate_zeros, typeof
+from calque_core import MissingRuleError, Trace, Zero, instantiate_zeros, typeof
 from calque_core.extend import JitTracer, describe_value, dtype_name, is_array_like, strong, where
 
 Value = Any
@@ -119,6 +119,21 @@ def fitting_cotangent(caller: str, ct: Value, aval: Any) -> Value:
             f"{_ASK_THE_LAWS}"
         )
     return strong(ct)
+
+
+def blame_derivative_rule(error: MissingRuleError) -> None:
+    """Say, in an error of the transpose of a derivative, that an operation is not linear: a derivative rule has it."""
+    text, notes = str(error.args[0]), getattr(error, "__notes__", [])
+    is_not_linear = any(note.startswith("There is none because it is not linear") for note in notes)
+    if text.startswith(f"'{error.primitive}'{error.place} cannot be transposed in operands in which"):
+        text, is_not_linear = "it cannot be transposed in operands in which it is not linear", True
+    if is_not_linear:
+        message = (
+            f"a derivative rule is not linear in its tangents, because of '{error.primitive}'{error.place}: {text}. "
+            "Write the rule with operations that are linear in the tangents."
+        )
+        error.args = (message,)
+        error.__notes__ = [note for note in notes if not note.startswith(("There is none", "calque_autodiff reads"))]
 
 
 _ASK_THE_LAWS = "Check the rules of your primitives with calque.testing.check_primitive."

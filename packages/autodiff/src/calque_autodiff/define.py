@@ -167,13 +167,15 @@ def check_known(primitive: Primitive, *operands: Value) -> None:
     """
     for x in operands:
         if type(x) is UndefinedPrimal:
-            raise MissingRuleError(
+            error = MissingRuleError(
                 f"'{primitive.name}'{where()} cannot be transposed in operands in which it is not linear. Transpose a "
                 "linear function, or differentiate this one.",
                 primitive=primitive.name,
                 kind="transpose",
                 package="calque_autodiff",
             )
+            error.place = where()
+            raise error
 
 
 def zero_derivative(*primitives: Primitive, reason: str) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from calque_autodiff.checks import checked_cotangents
+from calque_autodiff.checks import blame_derivative_rule, checked_cotangents
 from calque_autodiff.pulls import pull_step, pull_steps
 from calque_autodiff.signs import Negative, added, carries_signs, computed, negated, signed_transposition, signs
 from calque_autodiff.traces.steps import LinearizedOperation
@@ -27,6 +27,7 @@ from calque_core import (
     Jaxpr,
     JaxprEqn,
     Literal,
+    MissingRuleError,
     Primitive,
     UndefinedPrimal,
     Var,
@@ -166,10 +167,15 @@ def backward_linear(
 
     `consts` are the values of its constants and, if there are more, of its first arguments: these have no cotangent.
     A tape that is used for the last time, as `is_last` says, loses its equations.
+    Raises: MissingRuleError if a primitive has no transpose rule; if it is not linear, a derivative rule is wrong.
     """
     variables = (*jaxpr.constvars, *jaxpr.invars)
     eqns: Any = jaxpr.eqns
-    bars = backward(eqns if is_last else list(eqns), dict(zip(variables, consts)), jaxpr.outvars, cts)
+    try:
+        bars = backward(eqns if is_last else list(eqns), dict(zip(variables, consts)), jaxpr.outvars, cts)
+    except MissingRuleError as error:
+        blame_derivative_rule(error)
+        raise
     return [bars[v] if v in bars else zero_of(v.aval) for v in variables[len(consts) :]]
 
 
