@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calque_core import Primitive, ShapedArray, lax, make_jaxpr
-from calque_core.errors import MissingRuleError
+from calque_core.errors import ConcretizationTypeError, MissingRuleError
 from calque_core.extend import means, run_program
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var
 from calque_xla_backend import (
@@ -219,6 +219,22 @@ def test_lowering_leaves_no_context_behind_when_a_rule_raises():
         with pytest.raises(ZeroDivisionError):
             jit(lambda x: p.bind(x))(X)
     assert jit(lambda x: x + 1.0)(1.0) == 2.0
+
+
+@pytest.mark.parametrize("wrap", [lambda k: k, lambda k: [1, (k,)]], ids=["alone", "in a list"])
+@pytest.mark.parametrize("has_rule", [True, False])
+def test_a_traced_value_as_a_parameter_is_named(wrap, has_rule):
+    shift_p = elementwise_primitive("shift")
+    if has_rule:
+        shift_p.def_rule("decomposition", lambda x, *, k: lax.add(x, np.asarray(k)))
+    program = jit(lambda x, k: lax.neg(shift_p.bind(x, k=wrap(k))))
+    words = (
+        r"the parameter k of 'shift' at test_lowering.py:\d+ .* is the traced value .*, but parameters must be known"
+    )
+    with pytest.raises(
+        ConcretizationTypeError, match=words + r".* make the argument that decides it static \(static_ar"
+    ):
+        program(X, 1)
 
 
 def test_a_primitive_without_a_rule_compiles_as_the_program_that_it_means():

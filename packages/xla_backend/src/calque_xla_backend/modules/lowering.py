@@ -16,8 +16,8 @@ from typing import Any, TypeVar, overload
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core import Atom, Jaxpr, JaxprEqn, Literal, Primitive, Var, rules, stage
-from calque_core.extend import HostCall, missing_rule, own_context, resolve, shaped_array
+from calque_core import Atom, ConcretizationTypeError, Jaxpr, JaxprEqn, Literal, Primitive, Var, rules, stage
+from calque_core.extend import HostCall, at_place, has_tracer, missing_rule, own_context, resolve, shaped_array
 from calque_pytree import static_key
 from calque_xla_backend.modules.locations import Locations, OnePlace
 from calque_xla_backend.modules.recording import Templates
@@ -252,6 +252,7 @@ def lower_equations(
             env.update(zip(eqn.outvars, outs))
     except Exception as error:
         if eqn is not None:
+            _refuse_traced_parameters(error, eqn)
             _add_source_note(error, eqn)
         raise
     finally:
@@ -291,6 +292,20 @@ def _apply_rule(ctx: LoweringRuleContext, *values: IrValue) -> Sequence[IrValue]
 def _look_up_rule(module_context: ModuleContext, primitive: Any) -> Rule:
     rule = module_context.rules[primitive] = lowering_rule(primitive, module_context.platform)
     return rule
+
+
+def _refuse_traced_parameters(error: Exception, eqn: JaxprEqn) -> None:
+    """Refuse an equation with a traced value as a parameter, which is looked for after an error only.
+
+    Raises: ConcretizationTypeError that names the parameter.
+    """
+    for name, value in eqn.params.items():
+        if has_tracer(value):
+            raise ConcretizationTypeError(
+                f"the parameter {name} of '{eqn.primitive.name}'{at_place(eqn.position)} is the traced value {value}, "
+                "but parameters must be known while a function is traced. Pass it as an operand, or make the argument "
+                "that decides it static (static_argnums)."
+            ) from error
 
 
 def _add_source_note(error: Exception, eqn: JaxprEqn) -> None:
