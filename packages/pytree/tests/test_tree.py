@@ -1,3 +1,5 @@
+from collections import defaultdict
+
 import pytest
 
 import calque_pytree
@@ -11,6 +13,7 @@ from calque_pytree import (
     map,
     reduce,
     reduce_associative,
+    register_pytree_node_class,
     structure,
     transpose,
 )
@@ -52,6 +55,28 @@ def test_map_over_different_structures_names_the_path_and_both_sides(trees, mess
     with pytest.raises(ValueError, match="The first tree of the map " + message) as caught:
         map(lambda *xs: xs, *trees)
     assert str(caught.value).endswith("Give all trees of the map the structure of the first.")
+
+
+def test_two_classes_of_one_name_and_two_default_factories_are_told_apart():
+    first, second = (register_pytree_node_class(again) for again in (make_box(), make_box()))
+    message = r"has a Box .* at \[0\], but tree number 2 has a Box \(another class of the same name\) there\."
+    with pytest.raises(ValueError, match=message):
+        map(lambda *xs: xs, [first()], [second()])
+    message = r"keys \['a'\] \(with the default factory <class 'list'>, not <class 'int'>\) there\."
+    with pytest.raises(ValueError, match=message):
+        map(lambda *xs: xs, defaultdict(int, a=1), defaultdict(list, a=1))
+
+
+def make_box():
+    class Box:
+        def tree_flatten(self):
+            return (1,), None
+
+        @classmethod
+        def tree_unflatten(cls, data, children):
+            return cls()
+
+    return Box
 
 
 def test_a_list_changed_by_the_mapped_function_does_not_disturb_the_map():

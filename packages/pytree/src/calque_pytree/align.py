@@ -13,7 +13,18 @@ from collections.abc import Callable, Hashable, Sequence
 
 from calque_pytree.build import Nodes, inner_node, place, steps_to, subtree_end
 from calque_pytree.keys import KeyEntry, KeyPath
-from calque_pytree.kinds import DEFAULTDICT, DICT, NAMEDTUPLE, NONE, ORDEREDDICT, Children, Node, Tree, node_class
+from calque_pytree.kinds import (
+    DEFAULTDICT,
+    DICT,
+    NAMEDTUPLE,
+    NONE,
+    ORDEREDDICT,
+    Children,
+    Node,
+    NodeData,
+    Tree,
+    node_class,
+)
 
 
 class Mismatch:
@@ -49,10 +60,13 @@ def describe_tree(expected: Node, tree: Tree) -> str:
     kind = expected[0]
     if type(tree) is node_class(expected):
         children, data = kind.flatten(tree)
-        return describe_node((kind, len(children), data)) + key_difference(expected, tree)
+        difference = key_difference(expected, tree) or factory_difference(expected, data)
+        return describe_node((kind, len(children), data)) + difference
     if tree is None:
         return "None"
     name = with_article(type(tree).__name__)
+    if type(tree).__name__ == node_class(expected).__name__:
+        name += " (another class of the same name)"  # as after a cell of a notebook ran twice
     return f"{name} of length {len(tree)}" if isinstance(tree, (tuple, list, dict)) else name
 
 
@@ -64,6 +78,14 @@ def key_difference(expected: Node, tree: Tree) -> str:
     missing, extra = [key for key in keys if key not in tree], [key for key in tree if key not in keys]
     clauses = [f"without {missing}"] * bool(missing) + [f"with {extra} in addition"] * bool(extra)
     return f" ({', '.join(clauses)})" if clauses else ""
+
+
+def factory_difference(expected: Node, data: NodeData) -> str:
+    """Return the two default factories of a defaultdict with `data` and of `expected`, if they differ."""
+    kind, _, expected_data = expected
+    if kind is not DEFAULTDICT or data[0] == expected_data[0]:
+        return ""
+    return f" (with the default factory {data[0]!r}, not {expected_data[0]!r})"
 
 
 def with_article(name: str) -> str:
