@@ -174,6 +174,26 @@ def test_a_primitive_of_several_programs_runs_the_one_that_computes_or_is_refuse
         names(TagTrace, f)
 
 
+def test_without_a_predicate_python_control_flow_asks_to_define_it():
+    class Silent(ValueTrace):
+        verb = "silent"
+
+        def lift(self, x):
+            return x
+
+    words = (
+        r"under silent.* make the argument that decides it static .*\. Define Silent\.predicate\(value\) if a value of"
+    )
+    with core.tracing(Silent(core.current_trace())) as trace:
+        x = trace.wrap(1.0, F64)
+        for use in (bool, int, [1, 2].__getitem__):
+            with pytest.raises(core.ConcretizationTypeError, match=words):
+                use(x)
+    with pytest.raises(core.ConcretizationTypeError) as caught, core.tracing(TagTrace(core.current_trace())) as trace:
+        float(trace.wrap(Tagged(1.0, 0), F64))
+    assert ".predicate(" not in str(caught.value)
+
+
 def test_python_control_flow_reads_the_predicate():
     assert tagged(lambda x: x + 1.0 if x > 1.0 else x, 2.0) == (3.0, 1)
     assert tagged(lambda x: (x + 1.0)[()] if [False, True][x > 1.0] else x, 0.5) == (0.5, 0)

@@ -46,8 +46,10 @@ class Primitive(Uncopied):
     >>> double_p.bind(2.0)
     np.float64(4.0)
 
-    `linearity` declares all derivatives at once: "linear" in all floating operands together, "bilinear", that is linear
-    in each of its two operands, or "constant", with a zero derivative.  The attribute `is_elementwise` declares that it
+    `linearity` declares what the results are in the floating operands: "linear" in all of them together, "bilinear",
+    that is linear in each of two, or "constant", with a zero derivative.  Taylor series, `jet`, need no other rule;
+    `jvp` and `grad` do: `calque_autodiff.deflinear`, `defbilinear` and `zero_derivative` give their rules and declare
+    it.  The attribute `is_elementwise` declares that it
     acts on each element alone, of operands of equal shapes or rank 0.  The `family` is the name of the module that
     declares it; the modules with its rules have the same name.
     """

@@ -54,6 +54,11 @@ class Tracer(ArrayMethods):
         return unknown
 
     @property
+    def control_flow_advice(self) -> str:
+        """A sentence for the error of an `if` on a value that is not known, without its full stop; or ''."""
+        return ""
+
+    @property
     def inner_values(self) -> tuple[Value, ...]:
         """The values of the traces below that this tracer wraps."""
         return ()
@@ -209,7 +214,8 @@ def _require_known(x: Tracer, target: str, error: type[Exception], advice: str |
     _check_usable(x)
     value = x.known_value
     if value is unknown:
-        raise error(_conversion_message(x, target, advice or _STAGED))
+        sentences = [advice or _STAGED, x.control_flow_advice]
+        raise error(_conversion_message(x, target, ". ".join(filter(None, sentences))))
     return value
 
 

@@ -48,9 +48,18 @@ class ValueTracer(Tracer):
     def known_value(self) -> Array:
         """The predicate of the value, for Python control flow; `unknown` if the trace defines none."""
         trace = self._trace
-        if not isinstance(trace, ValueTrace) or type(trace).predicate is ValueTrace.predicate:
+        if not isinstance(trace, ValueTrace) or not trace.has_predicate:
             return unknown
         return known(run_under(trace.parent, trace.predicate, self.value))
+
+    @property
+    def control_flow_advice(self) -> str:
+        """How the author of the trace lets its values decide a branch; '' if they do."""
+        trace = self._trace
+        if not isinstance(trace, ValueTrace) or trace.has_predicate:
+            return ""
+        name = type(trace).__name__
+        return f"Define {name}.predicate(value) if a value of {name} has a truth value"
 
     @property
     def inner_values(self) -> tuple[Array, ...]:
@@ -185,6 +194,11 @@ class ValueTrace(Trace):
                 f"{self.describe()} got {short_repr(x)} of type {type(x).__name__}{where()}. Give arrays and scalars."
             )
         return run_under(self.parent, self.lift, x)
+
+    @property
+    def has_predicate(self) -> bool:
+        """Whether the class defines `predicate`; if not, a value decides no branch."""
+        return type(self).predicate is not ValueTrace.predicate
 
     @property
     def has_arrays(self) -> bool:
