@@ -64,8 +64,9 @@ def test_outputs_that_depend_on_nothing_have_zero_tangents_of_their_types():
 
 
 def test_auxiliary_output_carries_no_tracer_and_no_tangent():
-    y, y_dot, aux = jvp(lambda x: (x * x, {"y": x * 2.0, "n": 3}), (3.0,), (1.0,), has_aux=True)
-    assert (y, y_dot, aux) == (9.0, 6.0, {"y": 6.0, "n": 3})
+    for fun in (lambda x: (x * x, {"y": x * 2.0, "n": 3}), lambda x: [x * x, {"y": x * 2.0, "n": 3}]):
+        y, y_dot, aux = jvp(fun, (3.0,), (1.0,), has_aux=True)
+        assert (y, y_dot, aux) == (9.0, 6.0, {"y": 6.0, "n": 3})
 
 
 def test_lists_of_primals_take_lists_of_tangents():

@@ -79,8 +79,9 @@ def test_argnums_and_argnames_together_give_a_pair():
     assert grad(product, argnums=(1,), argnames=["z"])(2.0, 3.0, z=5.0) == ((10.0,), {"z": 6.0})
 
 
-def test_auxiliary_output_goes_along():
-    f = lambda x: (x * x, {"twice": 2.0 * x})
+@pytest.mark.parametrize("pair", [tuple, list])
+def test_auxiliary_output_goes_along(pair):
+    f = lambda x: pair([x * x, {"twice": 2.0 * x}])
     assert grad(f, has_aux=True)(3.0) == (6.0, {"twice": 6.0})
     assert value_and_grad(f, has_aux=True)(3.0) == ((9.0, {"twice": 6.0}), 6.0)
 

@@ -80,9 +80,10 @@ def test_an_argument_that_is_not_used_costs_nothing_forward():
 
 def test_auxiliary_output_carries_no_tracer():
     for transform in (linearize, vjp):
-        y, function, aux = transform(lambda x: (x * x, [x * 2.0, 3]), 3.0, has_aux=True)
-        assert (y, aux) == (9.0, [6.0, 3])
-        assert np.ravel(function(1.0))[0] == 6.0
+        for fun in (lambda x: (x * x, [x * 2.0, 3]), lambda x: [x * x, [x * 2.0, 3]]):
+            y, function, aux = transform(fun, 3.0, has_aux=True)
+            assert (y, aux) == (9.0, [6.0, 3])
+            assert np.ravel(function(1.0))[0] == 6.0
 
 
 def test_the_linear_function_can_be_differentiated_and_transposed_itself():

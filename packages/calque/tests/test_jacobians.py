@@ -99,15 +99,19 @@ def test_a_name_that_the_call_does_not_pass_is_refused(transform):
         transform(lambda x, w=1.0: x * w, argnames="w")(2.0)
 
 
-def test_aux_is_passed_through():
+@pytest.mark.parametrize("pair", [tuple, list])
+def test_aux_is_passed_through(pair):
     def fun(x):
-        return x * x, {"norm": np.sum(x), "name": 3}
+        return pair([x * x, {"norm": np.sum(x), "name": 3}])
 
     for transform in (jacfwd, jacrev):
         found, aux = transform(fun, has_aux=True)(X)
         np.testing.assert_allclose(found, np.diag(2 * X))
         assert aux["norm"] == np.sum(X)
         assert aux["name"] == 3
+    found, aux = hessian(lambda x: pair([np.sum(x**3), x]), has_aux=True)(X)
+    np.testing.assert_allclose(found, np.diag(6 * X))
+    np.testing.assert_array_equal(aux, X)
 
 
 def test_hvp_of_one_argument_has_the_structure_of_its_gradient():

@@ -103,7 +103,8 @@ def test_auxiliary_output_is_kept_apart():
     [
         (1.0, r"float64\[\]"),
         ((1.0, 2.0, 3.0), "a tuple of length 3"),
-        ([1.0, 2.0], "a list of length 2"),
+        ([1.0], "a list of length 1"),
+        ({"out": 1.0, "aux": 2.0}, "a dict of length 2"),
         (None, "None"),
         ("text", "a value of type str"),
     ],

@@ -124,16 +124,16 @@ def _argument_message(fun: Any, error: TypeError) -> str:
 
 
 def split_aux(out: Any, verb: str, fun: Any) -> tuple[Any, Any]:
-    """Return the output and the auxiliary output of a function that returned `out`.
+    """Return the output and the auxiliary output of a function that returned `out`, a tuple or a list.
 
     Raises: TypeError if `out` is not a pair.
     """
-    if not (isinstance(out, tuple) and len(out) == 2):
+    if not (isinstance(out, (tuple, list)) and len(out) == 2):
         raise TypeError(
             f"{verb} of {describe_function(fun)} with has_aux=True needs a pair (output, aux), but the function "
             f"returned {describe_value(out)}. Return a pair, or leave has_aux out."
         )
-    return out
+    return out[0], out[1]
 
 
 def describe_value(x: Any) -> str:
