@@ -60,7 +60,7 @@ def call_of(method):
     return call
 
 
-@pytest.mark.parametrize("method", ["sequential", "expand_dims", "broadcast_all"])
+@pytest.mark.parametrize("method", ["sequential", "sequential_unrolled", "expand_dims", "broadcast_all"])
 @pytest.mark.parametrize("of", [lambda f: f, jit], ids=["evaluated", "compiled"])
 def test_every_method_of_vmap_gives_the_same(example, method, of):
     np.testing.assert_allclose(of(vmap(call_of(method)))(X), by_numpy(X), rtol=1e-14)

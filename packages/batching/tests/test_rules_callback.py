@@ -6,7 +6,7 @@ from calque_core import ShapeDtypeStruct, debug, io_callback, lax, make_jaxpr, p
 from calque_core.errors import ShapeError
 
 F64 = ShapeDtypeStruct((), np.float64)
-METHODS = ("sequential", "expand_dims", "broadcast_all")
+METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all")
 
 
 def shapes_seen(method, *args, in_axes=0, result=F64):
@@ -25,6 +25,7 @@ def test_methods_differ_in_the_calls():
     xs, y = np.arange(3.0), np.float64(1)
     expected = {
         "sequential": [[(), ()]] * 3,
+        "sequential_unrolled": [[(), ()]] * 3,
         "expand_dims": [[(3,), (1,)]],
         "broadcast_all": [[(3,), (3,)]],
     }

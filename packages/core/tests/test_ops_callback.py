@@ -122,7 +122,9 @@ def test_wrong_arguments_are_named():
         pure_callback(halve, F64, {"a": "b"})
     with pytest.raises(TypeError, match=r"got float64\[\] as result_shape_dtypes\['a'\]. Give a ShapeDtypeStruct"):
         io_callback(halve, {"a": 1.0}, 1.0)
-    with pytest.raises(ValueError, match=r"got vmap_method='each'. Use one of 'sequential', 'expand_dims', 'broadc"):
+    with pytest.raises(
+        ValueError, match=r"got vmap_method='each'. Use one of 'sequential', 'sequential_unrolled', 'expand_"
+    ):
         pure_callback(halve, F64, 1.0, vmap_method="each")
     with pytest.raises(TypeError, match=r"pure_callback got 3 of type int at"):
         pure_callback(3, F64)

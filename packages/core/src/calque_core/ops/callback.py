@@ -25,7 +25,7 @@ from calque_core.types.avals import ShapedArray, is_array_like, typeof
 from calque_pytree import PyTreeDef, tree_flatten
 
 Value = Any
-VmapMethod = OneOf["sequential", "expand_dims", "broadcast_all"]
+VmapMethod = OneOf["sequential", "sequential_unrolled", "expand_dims", "broadcast_all"]
 
 debug_effect = Effect("debug", exact=False)
 ordered_debug_effect = Effect("debug", ordered=True, exact=False)
@@ -73,8 +73,9 @@ def pure_callback(
     `result_shape_dtypes` is a pytree of `ShapeDtypeStruct`s, or of arrays, that declares the result; a Python scalar in
     the result takes the declared dtype.  The arrays that `callback` gets are read-only copies.  It must be pure: the
     program may call it twice, or not at all if nobody uses the result.  `vmap_method` says how `vmap` calls it:
-    "sequential" (once for each element), "expand_dims" (once, for the whole batch, with axes of size 1 for arguments
-    that are not mapped) or "broadcast_all" (once, with the batch axis in front of all arguments).
+    "sequential" (once for each element; also "sequential_unrolled"), "expand_dims" (once, for the whole batch, with
+    axes of size 1 for arguments that are not mapped) or "broadcast_all" (once, with the batch axis in front of all
+    arguments).
     Raises: TypeError for an argument that is no array, and in the call for a result of another structure or dtype;
     ShapeError for another shape; ValueError for another `vmap_method`.
 
@@ -83,7 +84,7 @@ def pure_callback(
     >>> pure_callback(lambda x: np.sort(x), ShapeDtypeStruct((3,), np.float64), np.array([3.0, 1.0, 2.0]))
     array([1., 2., 3.])
     """
-    check_vmap_method(f"pure_callback of {describe_function(callback)}", vmap_method)
+    vmap_method = canonical_vmap_method(f"pure_callback of {describe_function(callback)}", vmap_method)
     function, operands, out_tree = host_function("pure_callback", callback, result_shape_dtypes, args, kwargs)
     return out_tree.unflatten(pure_callback_p.bind(*operands, callback=function, vmap_method=vmap_method))
 
@@ -204,11 +205,15 @@ def _declared_aval(caller: str, declared: Any, i: int, tree: Any) -> ShapedArray
         ) from None
 
 
-def check_vmap_method(caller: str, vmap_method: Any) -> None:
-    """Check the word that says how `vmap` makes a call.  Raises: ValueError that lists the words."""
+def canonical_vmap_method(caller: str, vmap_method: Any) -> VmapMethod | None:
+    """Return the word that says how `vmap` makes a call; both sequential ways are one here.
+
+    Raises: ValueError that lists the words.
+    """
     if vmap_method not in (None, *get_args(VmapMethod)):
         words = ", ".join(map(repr, get_args(VmapMethod)))
         raise ValueError(f"{caller}{where()} got vmap_method={vmap_method!r}. Use one of {words}.")
+    return "sequential" if vmap_method == "sequential_unrolled" else vmap_method
 
 
 def host_callback(primitive: Primitive, *, vmap_method: VmapMethod | None = None) -> Callable[..., Any]:

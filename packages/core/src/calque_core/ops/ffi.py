@@ -18,7 +18,7 @@ from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.effects import Effects, no_effects
-from calque_core.ops.callback import VmapMethod, check_vmap_method, declared_results, io_effect
+from calque_core.ops.callback import VmapMethod, canonical_vmap_method, declared_results, io_effect
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray
 
@@ -110,7 +110,7 @@ def ffi_call(
     if not isinstance(target_name, str):
         raise TypeError(f"ffi_call{where()} got {describe_value(target_name)} as target_name. Give the target's name.")
     caller = f"ffi_call of {target_name!r}"
-    check_vmap_method(caller, vmap_method)
+    vmap_method = canonical_vmap_method(caller, vmap_method)
     result_avals, out_tree = declared_results(caller, result_shape_dtypes)
     aliases = tuple(sorted((input_output_aliases or {}).items()))
 
