@@ -113,7 +113,7 @@ def _has_buffer(a: Any) -> bool:
 
 
 def _nested_list(a: Any) -> Any:
-    """Return nested sequences, such as ranges and deques, as nested lists; any other value unchanged."""
+    """Return nested sequences, such as ranges, as nested lists; any other value unchanged."""
     if isinstance(a, (str, bytes, Mapping)) or is_array_like(a):
         return a
     is_sequence = hasattr(type(a), "__len__") and hasattr(type(a), "__getitem__")
