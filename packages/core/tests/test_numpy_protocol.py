@@ -184,6 +184,11 @@ NAMED_FOR_VECTORS = {
     "ndenumerate": (np.ndenumerate, r"Use numpy\.ndindex\(x\.shape\), and x\[i\]\."),
     "vectorize": (np.vectorize(lambda x: x + 1), r"Use calque\.numpy\.vectorize, or call the function with arrays\."),
     "r_": (lambda x: np.r_[x, 1.0], r"Use numpy\.concatenate and numpy\.column_stack\."),
+    "polyder": (np.polynomial.polynomial.polyder, r"Use numpy\.polyder\(c\[::-1\]\)\[::-1\]\."),
+    "chebder": (
+        np.polynomial.chebyshev.chebder,
+        r"numpy\.polynomial\.chebyshev\.chebder makes NumPy's arrays\. Write its formula with operators, .*",
+    ),
     "polynomials": (np.polynomial.Polynomial([1.0, 2.0]), r"numpy\.polynomial\.polynomial\.polyval\(x, p\.coef\)\."),
 }
 

@@ -83,3 +83,42 @@ def test_unrolling_changes_no_value_of_a_polynomial():
         cnp.polyval(p, 2.0, unroll=-1)
     with pytest.raises(TypeError, match=r"polyval at test_polynomials.*unroll is 1.5. Give an integer"):
         cnp.polyval(p, 2.0, unroll=1.5)
+
+
+increasing = np.polynomial.polynomial
+STAND_INS = {
+    "polyadd": lambda a, b: np.polyadd(a[::-1], b[::-1])[::-1],
+    "polysub": lambda a, b: np.polysub(a[::-1], b[::-1])[::-1],
+    "polymul": lambda a, b: np.polymul(a[::-1], b[::-1])[::-1],
+    "polydiv": lambda a, b: [part[::-1] for part in np.polydiv(a[::-1], b[::-1])],
+    "polyder": lambda a, b: np.polyder(a[::-1], b.size)[::-1],
+    "polyint": lambda a, b: np.polyint(a[::-1], b.size)[::-1],
+    "polyval": lambda a, b: np.polyval(b[::-1], a),
+    "polyvander": lambda a, b: np.vander(a, b.size + 1, increasing=True),
+    "polyfromroots": lambda a, b: np.poly(a)[::-1],
+}
+OF_A_SIZE = {
+    "polyder": lambda a, b: increasing.polyder(a, b.size),
+    "polyint": lambda a, b: increasing.polyint(a, b.size),
+    "polyvander": lambda a, b: increasing.polyvander(a, b.size),
+    "polyfromroots": lambda a, b: increasing.polyfromroots(a),
+}
+
+
+@pytest.mark.parametrize("name", STAND_INS)
+def test_what_the_advice_for_coefficients_that_increase_names_gives_their_numbers(name):
+    a, b = np.array([1.0, 2.0, 3.0, 5.0]), np.array([2.0, 4.0])
+    jaxpr = make_jaxpr(STAND_INS[name])(a, b)
+    want = OF_A_SIZE.get(name, getattr(increasing, name))(a, b)
+    got = eval_jaxpr(jaxpr, jaxpr.consts, a, b)
+    for got_part, want_part in zip(got, want if isinstance(want, tuple) else (want,), strict=True):
+        np.testing.assert_allclose(got_part, want_part, atol=1e-14)
+
+
+def test_numpys_series_with_coefficients_of_two_axes_have_numpys_shape_without_tensor():
+    x, c = np.array([0.5, 2.0]), np.arange(6.0).reshape(3, 2)
+    for series in (increasing.polyval, np.polynomial.chebyshev.chebval):
+        jaxpr = make_jaxpr(lambda x, f=series: (f(x, c, tensor=False), f(x, c[..., None], tensor=False)))(x)
+        got = eval_jaxpr(jaxpr, jaxpr.consts, x)
+        np.testing.assert_array_equal(got[0], series(x, c, tensor=False))
+        np.testing.assert_array_equal(got[1], series(x, c))

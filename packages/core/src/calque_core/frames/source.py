@@ -148,21 +148,28 @@ def user_frame() -> FrameType | None:
 
 
 def called_function(library: ModuleType) -> str:
-    """Return the name of the library's function that the user called, or of its class; '' if no Python frame shows it.
+    """Return 'numpy.fft.fft', the library's function that the user called, or its class; '' if no frame shows it.
+
+    Private modules are left out: 'numpy.mean'.
 
     >>> called_function(os)
     ''
     """
-    folder, name = os.path.join(os.path.dirname(library.__file__ or ""), ""), ""
+    folder, name, module = os.path.join(os.path.dirname(library.__file__ or ""), ""), "", ""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if code.co_filename.startswith(folder):
-            name = _function_or_class(code)
+            name, module = _function_or_class(code), frame.f_globals.get("__name__", "")
         elif name or not is_internal_file(code.co_filename):
             break
         frame = frame.f_back
-    return "" if name.startswith(("_", "<")) else name
+    return "" if not name or name.startswith(("_", "<")) else f"{_public_part(module)}.{name}"
+
+
+def _public_part(module: str) -> str:
+    """Return the name of a module to its first private part."""
+    return ".".join(itertools.takewhile(lambda part: not part.startswith("_"), module.split(".")))
 
 
 def called_by_scipy() -> str:
@@ -178,10 +185,10 @@ def called_by_scipy() -> str:
     while frame is not None and _is_skipped(frame.f_code.co_filename):
         package, *modules = frame.f_globals.get("__name__", "").split(".")
         if package == "scipy":
-            public = list(itertools.takewhile(lambda module: not module.startswith("_"), modules))
+            public = _public_part(".".join(modules))
             function = _function_or_class(frame.f_code)
             shown = [] if function.startswith(("_", "<")) else [function]
-            name = ".".join([package, *public, *shown]) if public else "SciPy"
+            name = ".".join([package, public, *shown]) if public else "SciPy"
         frame = frame.f_back
     return name
 

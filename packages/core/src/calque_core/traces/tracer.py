@@ -169,6 +169,7 @@ _HOMES = ("numpy", "numpy.linalg", "numpy.fft")
 _OTHER_WAYS = (
     "Use calque.scipy if it has the function, write it with NumPy's functions, or call it by calque.pure_callback"
 )
+_FORMULA = "Write its formula with operators, numpy.stack and numpy.convolve, or call it by calque.pure_callback"
 _INSTEAD = {
     "full": "numpy.full ignores the class of its arguments. Use calque.numpy.full",
     "full_like": "numpy.full_like ignores the class of its arguments. Use calque.numpy.full_like",
@@ -181,15 +182,33 @@ _INSTEAD = {
     "AxisConcatenator": "numpy.r_ and numpy.c_ make NumPy's arrays. Use numpy.concatenate and numpy.column_stack",
     "ABCPolyBase": "A polynomial object makes NumPy's arrays. Use numpy.polynomial.polynomial.polyval(x, p.coef)",
 }
+# The coefficients of numpy.polynomial.polynomial increase, those of numpy.polyval and its siblings decrease in degree.
+_POLYNOMIALS = {
+    "polyadd": "numpy.polyadd(a[::-1], b[::-1])[::-1]",
+    "polyder": "numpy.polyder(c[::-1])[::-1]",
+    "polydiv": "numpy.polydiv(a[::-1], b[::-1]), and reverse both results",
+    "polyfit": "numpy.polyfit(x, y, deg)[::-1]",
+    "polyfromroots": "numpy.poly(roots)[::-1]",
+    "polyint": "numpy.polyint(c[::-1])[::-1]",
+    "polymul": "numpy.polymul(a[::-1], b[::-1])[::-1]",
+    "polyroots": "numpy.roots(c[::-1])",
+    "polysub": "numpy.polysub(a[::-1], b[::-1])[::-1]",
+    "polyval": "numpy.polyval(c[::-1], x)",
+    "polyvander": "numpy.vander(x, deg + 1, increasing=True)",
+}
 
 
-def _array_advice(x: Tracer, function: str, dtype: Any) -> str:
-    """Return advice for a tracer that `function` of NumPy tried to make an array of, of a dtype if it is not None.
+def _array_advice(x: Tracer, path: str, dtype: Any) -> str:
+    """Return advice for a tracer that a function of NumPy tried to make an array of, of a dtype if it is not None.
 
-    The function is '' if it is unknown: maybe an index, or a scalar class of NumPy's.
+    The path of the function is '' if it is unknown: maybe an index, or a scalar class of NumPy's.
     """
+    module, _, function = path.rpartition(".")
     if function in _INSTEAD:
         return _INSTEAD[function]
+    if module.startswith("numpy.polynomial."):
+        instead = _POLYNOMIALS.get(function) if module == "numpy.polynomial.polynomial" else None
+        return f"{path} makes NumPy's arrays. {f'Use {instead}' if instead else _FORMULA}"
     home = next((name for name in _HOMES if function and hasattr(sys.modules.get(name), function)), None)
     example = f"{home}.{function}(numpy.stack([x, y]))" if home else _STACK
     if not function and isinstance(x.aval, ShapedArray):
