@@ -437,7 +437,7 @@ def test_an_error_inside_calque_numpy_is_not_mistaken_for_its_absence(tmp_path):
 def test_a_function_without_a_rule_names_what_to_use_instead():
     words = refused(lambda x: np.put(x, 0, 1.0), X)
     assert words.startswith("numpy.put of a traced array at test_numpy_protocol.py:")
-    assert words.endswith("has no rule. Use x.at[index].set(value).")
+    assert words.endswith("has no rule. Use calque.numpy.put(x, indices, values), or x.at[index].set(value).")
     [words] = run(
         "np.unpackbits(x)",
         setup=EMPTY + "; import numpy as np; from calque_core import implements\n"

@@ -66,7 +66,7 @@ DIFFERENT = {
     "histogramdd": "NumPy's edges for no points are in double precision",
 }
 NEWER = {  # results of NumPy that are different in older releases; a traced call follows the newest release
-    ("ceil", "floor", "trunc"): ("2.1.0", ("bool", "uint8", "int64"), "NumPy 2.0 rounds integers to floats"),
+    ("ceil", "fix", "floor", "trunc"): ("2.1.0", ("bool", "uint8", "int64"), "NumPy 2.0 rounds integers to floats"),
     ("sinc",): ("2.3.0", ("float16",), "sinc(0) in float16 is NaN in NumPy before 2.3"),
 }
 NO_ARRAYS = ("iscomplexobj", "isrealobj", "isscalar", "iterable", "ndim", "shape", "size")  # Python's own values

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
+from calque_core import NumpyRuleError, make_jaxpr
 from calque_core.arrays.numpy_protocol import declared, implementation
 
 CONSTANTS = ["e", "euler_gamma", "inf", "nan", "newaxis", "pi"]
@@ -161,3 +162,34 @@ def test_the_modules_of_the_package_need_no_import_of_their_own():
         "assert 'random' in dir(cnp)\n"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+WITHOUT_RULE = {
+    "putmask": (
+        lambda x: np.putmask(x, x > 0, x),
+        r"It changes an array in place; use x\.at\[index\]\.set or calque_n",
+    ),
+    "real_if_close": (np.real_if_close, r"It has a dtype that depends on values; use calque_numpy\.real\."),
+    "min_scalar_type": (np.min_scalar_type, r"It is NumPy's own inspection of types; use x\.dtype, or calque_numpy"),
+    "common_type": (np.common_type, r"It is NumPy's own inspection of types; use x\.dtype, or calque_numpy"),
+    "shares_memory": (lambda x: np.shares_memory(x, x), r"traced values have none; use NumPy's on the transformed fu"),
+    "place": (lambda x: np.place(x, x > 0, 1.0), r"Use calque\.numpy\.place\(x, mask, values\)\."),
+    "put_along_axis": (
+        lambda x: np.put_along_axis(x, np.array([0]), 1.0, 0),
+        r"Use calque\.numpy\.put_along_axis\(x, indices, values, axis\)\.",
+    ),
+    "emath.sqrt": (np.emath.sqrt, r"Its dtype depends on values\. Use numpy\.sqrt\(x\.astype\(complex\)\)\."),
+    "emath.logn": (lambda x: np.emath.logn(2, x), r"Use numpy\.log\(x\.astype\(complex\)\) / numpy\.log\(n\)\."),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_RULE)
+def test_a_function_of_numpys_without_a_rule_says_why_and_what_to_use(name):
+    fun, words = WITHOUT_RULE[name]
+    with pytest.raises(NumpyRuleError, match=rf"^numpy\.{name} of a traced array at .* has no rule\. .*{words}"):
+        make_jaxpr(fun)(np.ones(2))
+
+
+def test_options_of_axes_of_a_ufunc_name_the_function_that_moves_them():
+    with pytest.raises(NumpyRuleError, match=r"numpy\.vecdot at .*: axis= is not .*numpy\.moveaxis\(x, axis, -1\)\."):
+        make_jaxpr(lambda x: np.vecdot(x, x, axis=0))(np.ones((2, 3)))

@@ -65,7 +65,8 @@ def test_counts_under_a_trace_have_the_length_that_is_said():
     assert str(jaxpr.out_avals[0]) == "int64[4]"
     np.testing.assert_array_equal(cnp.bincount(x, length=4), [1, 2, 0, 2])
     with pytest.raises(
-        TypeError, match=r"bincount of int64\[6\].*depends on a traced array. Use length= to say the size"
+        TypeError,
+        match=r"bincount of int64\[6\].*depends on a traced array. Use calque_numpy\.bincount\(\.\., length=n\)",
     ):
         make_jaxpr(np.bincount)(x)
 
@@ -104,7 +105,8 @@ def test_wrong_arguments_are_refused():
 
 def test_the_size_of_counts_of_a_traced_array_is_not_known():
     with pytest.raises(
-        NumpyRuleError, match=r"bincount of int64\[2\] at .*test_searching.py:.*Use length= to say the size"
+        NumpyRuleError,
+        match=r"bincount of int64\[2\] at .*test_searching.py:.*Use calque_numpy\.bincount\(\.\., length=n\)",
     ):
         make_jaxpr(np.bincount)(np.array([0, 1]))
 

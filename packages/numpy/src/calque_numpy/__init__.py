@@ -56,7 +56,7 @@ if _TYPE_CHECKING:
     )
     from calque_numpy.dtypes import can_cast, iscomplexobj, isrealobj, result_type
     from calque_numpy.elementwise import (
-        copysign, frexp, gcd, i0, isneginf, isposinf, lcm, ldexp, logaddexp2, modf, signbit, sinc, spacing,
+        copysign, fix, frexp, gcd, i0, isneginf, isposinf, lcm, ldexp, logaddexp2, modf, signbit, sinc, spacing,
     )
     from calque_numpy.fitting import polyfit
     from calque_numpy.functional import apply_along_axis, apply_over_axes, fromfunction, piecewise
@@ -143,7 +143,7 @@ _LATE = {
     ),
     "calque_numpy.dtypes": "can_cast, iscomplexobj, isrealobj, result_type",
     "calque_numpy.elementwise": (
-        "copysign, frexp, gcd, i0, isneginf, isposinf, lcm, ldexp, logaddexp2, modf, signbit, sinc, spacing"
+        "copysign, fix, frexp, gcd, i0, isneginf, isposinf, lcm, ldexp, logaddexp2, modf, signbit, sinc, spacing"
     ),
     "calque_numpy.fitting": "polyfit",
     "calque_numpy.functional": "apply_along_axis, apply_over_axes, fromfunction, piecewise",
@@ -215,8 +215,8 @@ __all__ = [
     # arithmetic
     "add", "subtract", "multiply", "negative", "positive", "abs", "absolute", "fabs", "sign", "divide", "true_divide",
     "floor_divide", "mod", "remainder", "fmod", "divmod", "pow", "power", "float_power", "square", "reciprocal", "sqrt",
-    "cbrt", "heaviside", "floor", "ceil", "trunc", "rint", "round", "around", "clip", "maximum", "minimum", "fmax",
-    "fmin", "nextafter", "spacing", "copysign", "signbit", "frexp", "ldexp", "modf", "gcd", "lcm",
+    "cbrt", "heaviside", "floor", "ceil", "trunc", "fix", "rint", "round", "around", "clip", "maximum", "minimum",
+    "fmax", "fmin", "nextafter", "spacing", "copysign", "signbit", "frexp", "ldexp", "modf", "gcd", "lcm",
     "conj", "conjugate", "real", "imag", "angle", "iscomplex", "isreal",
     # exponentials, logarithms, angles
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2", "sinc", "i0",

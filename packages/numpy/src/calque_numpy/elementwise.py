@@ -79,6 +79,19 @@ def _real_pair(name: str, x1: Value, x2: Value) -> tuple[Value, Value]:
     return _real(name, x1), _real(name, x2)
 
 
+@implements(np.fix)
+def fix(x: Value, out: None = None) -> Value:
+    """Return x without its fraction, as `trunc`; integers are returned unchanged.
+
+    >>> import numpy as np
+    >>> from calque_numpy import fix
+    >>> fix(np.array([1.5, -1.5]))
+    array([ 1., -1.])
+    """
+    refuse("fix", out=out)
+    return trunc(x)
+
+
 @implements(np.isneginf)
 def isneginf(x: Value, out: None = None) -> Value:
     """Return whether x is minus infinity.

@@ -13,11 +13,11 @@ import numpy as np
 from calque_core.extend import SHORT_DTYPES, short_dtype
 
 _FAMILIES = {
-    "concerns the memory of an array, and traced values have none; use it on numpy.asarray(x)": (
+    "concerns the memory of an array, and traced values have none; use NumPy's on the transformed function's result": (
         "asarray_chkfinite ascontiguousarray asfortranarray isfortran may_share_memory "
         "nested_iters require shares_memory"
     ),
-    "changes an array in place; use x.at[index] or calque_numpy.where": "copyto putmask",
+    "changes an array in place; use x.at[index].set or calque_numpy.where": "copyto putmask",
     "makes a matrix class, whose operators are not those of arrays": "asmatrix bmat",
     "computes with dates, and calque computes with numbers": (
         "busday_count busday_offset datetime_as_string datetime_data is_busday isnat"
@@ -25,9 +25,10 @@ _FAMILIES = {
     "sets or reads the state of NumPy itself": (
         "get_include getbufsize geterr geterrcall info setbufsize seterr seterrcall show_config show_runtime test"
     ),
-    "is NumPy's own inspection of types; use it on dtypes": "common_type min_scalar_type mintypecode typename",
-    "has a dtype or a shape that depends on values": "real_if_close",
-    "has another name since NumPy 2.0: trunc": "fix",
+    "is NumPy's own inspection of types; use x.dtype, or calque_numpy.result_type": (
+        "common_type min_scalar_type mintypecode typename"
+    ),
+    "has a dtype that depends on values; use calque_numpy.real": "real_if_close",
     "has another name since NumPy 2.0: vstack": "row_stack",
     "has another name: asarray, since there are no subclasses of arrays": "asanyarray",
 }

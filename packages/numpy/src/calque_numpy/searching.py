@@ -220,7 +220,7 @@ def _length(x: Value, minlength: int) -> int:
     if not isinstance(x, np.ndarray):
         raise NumpyRuleError(
             f"bincount of {typeof(x)}{place()}: the size of the result depends on a traced array. "
-            "Use length= to say the size."
+            "Use calque_numpy.bincount(.., length=n), where n is the size."
         )
     if x.size and x.min() < 0:
         raise ValueError(f"bincount{place()}: {x.min()} is negative. Give integers from 0 on.")

@@ -87,6 +87,9 @@ _DEFAULTS: dict[str, Any] = {"order": "K", "casting": "same_kind", "subok": True
 _ADVICE = {
     "out": "Use the result instead: a = a + b in place of a += b, y = numpy.sin(x) in place of out=y, "
     "a = calque.numpy.at(a)[i].add(b) in place of a[i] += b",
+    "axis": "Move the axis to the end of each operand: numpy.moveaxis(x, axis, -1)",
+    "axes": "Move the axes of operands and result with numpy.moveaxis",
+    "keepdims": "Use numpy.expand_dims(result, axis)",
     "where": "Select afterwards, and avoid a derivative of infinity where the mask is false: "
     "numpy.where(mask, numpy.log(numpy.where(mask, x, 1)), 0)",
     "function": "write it with the functions of calque_core.lax, "
@@ -292,7 +295,12 @@ _FRONTS = {
 }
 # scipy.special.zeta is a function around ufuncs that its module does not show.
 _HIDDEN = {"_zeta": "zeta", "_riemann_zeta": "zeta"}
-_HOLDERS = {"numpy": "numpy", "scipy.special": "scipy.special", "scipy.special._ufuncs": "scipy.special"}
+_HOLDERS = {
+    "numpy": "numpy",
+    "numpy.lib.scimath": "numpy.emath",
+    "scipy.special": "scipy.special",
+    "scipy.special._ufuncs": "scipy.special",
+}
 
 
 def _module_of(function: Any) -> str:
@@ -305,16 +313,25 @@ def _module_of(function: Any) -> str:
 
 _INSTEAD = {
     "fill_diagonal": "numpy.where(numpy.eye(n, dtype=bool), value, x)",
-    "put": "x.at[index].set(value)",
+    "put": "calque.numpy.put(x, indices, values), or x.at[index].set(value)",
+    "place": "calque.numpy.place(x, mask, values)",
+    "put_along_axis": "calque.numpy.put_along_axis(x, indices, values, axis)",
     "copyto": "calque.numpy.full_like in place of numpy.full_like, and numpy.where(mask, values, x) in place of "
     "numpy.copyto: an ndarray cannot hold traced values",
 }
 
 
 def _instead(function: Any, module: str) -> str:
-    """Return advice for a function without a rule: an alternative, or a function of a similar name."""
+    """Return advice for a function without a rule: an alternative, a reason, or a function of a similar name."""
     if function.__name__ in _INSTEAD:
         return f"Use {_INSTEAD[function.__name__]}"
+    reasons = getattr(sys.modules.get("calque_numpy.missing"), "MISSING", {}) if module == "numpy" else {}
+    if function.__name__ in reasons:
+        return f"It {reasons[function.__name__]}"
+    if module == "numpy.emath":
+        log = "log(x.astype(complex)) / numpy.log(n)"
+        formula = log if function.__name__ == "logn" else f"{function.__name__}(x.astype(complex))"
+        return f"Its dtype depends on values. Use numpy.{formula}"
     is_ufunc = isinstance(function, np.ufunc)
     owners = dict.fromkeys(ufunc_names() if is_ufunc else function_names(), "numpy")
     alike = [known for known in {**declared, **_table_of(function)} if isinstance(known, np.ufunc) is is_ufunc]
