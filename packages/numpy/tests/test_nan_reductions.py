@@ -40,6 +40,33 @@ def test_reductions_skip_nan_as_numpys(name, dtype, agree):
     agree(REDUCTIONS[name], FLOATS.astype(dtype), ulps=8)
 
 
+MASK = np.array([[True, True, False, True], [True] * 4, [False, True, True, False], [False] * 4])
+MASKED = {
+    "nanmean": lambda m, x: [m.nanmean(x, 1, where=MASK), m.nanmean(x, where=MASK[0]), m.nanmean(x, where=x > 0)],
+    "nanvar": lambda m, x: [m.nanvar(x, 1, where=MASK), m.nanvar(x[:1], where=x[:1] > -1, ddof=1)],
+    "nanstd": lambda m, x: [m.nanstd(x, 1, where=MASK), m.nanstd(x, 1, where=MASK, keepdims=True)],
+    "a known mean": lambda m, x: [
+        m.nanvar(x[:1], 1, mean=m.nanmean(x[:1], 1, keepdims=True)),
+        m.nanstd(x, 1, mean=m.ones((4, 1), x.dtype), where=MASK),
+    ],
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("name", MASKED)
+def test_reductions_of_chosen_elements_and_with_a_known_mean_are_numpys(name, dtype, agree):
+    x = FLOATS if np.dtype(dtype).kind in "fc" else np.arange(16).reshape(4, 4)
+    agree(MASKED[name], x.astype(dtype), ulps=8)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", ["nanvar", "nanstd"])
+def test_a_variance_of_real_numbers_has_the_dtype_that_is_asked_for(name, agree):
+    agree(lambda m, x: getattr(m, name)(x, 1, "complex64"), FLOATS[:1].astype("float32"))
+    agree(lambda m, x: getattr(m, name)(x, dtype="complex128", ddof=1), FLOATS[:1])
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int64"])
 @pytest.mark.parametrize("name", [name for name in REDUCTIONS if name not in ("nanvar", "nanstd")])
 def test_reductions_of_integers_are_numpys(name, dtype, agree, numbers):

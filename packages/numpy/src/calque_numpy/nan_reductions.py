@@ -16,7 +16,7 @@ from calque_core import canonicalize_dtype, implements, lax, typeof
 from calque_core.extend import highest, is_float, kind_of, lowest
 from calque_core.extend import numpy_functions as reductions
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import Axes, as_dtype, isnan, prod, refuse, true_divide
+from calque_core.extend.numpy_functions import Axes, as_dtype, fill_masked, isnan, prod, refuse, true_divide
 from calque_numpy.running import cumprod, cumsum
 
 Value = Any
@@ -53,22 +53,22 @@ def _without_nan(a: Value, fill: Value) -> Value:
 def nanmean(
     a: Value, axis: Axes = None, dtype: DType = None, out: None = None, keepdims: bool = False, *, where: Value = True
 ) -> Value:
-    """Return the mean over `axis` of the elements that are not NaN; NaN if there are none.
+    """Return the mean over `axis` of the elements that are not NaN, and where the mask is true; NaN if there are none.
 
-    Raises: TypeError for `out` and `where`.
+    Raises: TypeError for `out`.
 
     >>> import numpy as np
     >>> from calque_numpy import nanmean
     >>> nanmean(np.array([1.0, 3.0, np.nan]))
     np.float64(2.0)
     """
-    refuse("nanmean", out=out, where=where)
+    refuse("nanmean", out=out)
     if dtype is not None and is_float(typeof(a).dtype) and not is_float(canonicalize_dtype(dtype)):
         raise TypeError(f"nanmean of {typeof(a)}{place()}: dtype={dtype} cannot hold a mean of floats. Remove dtype.")
     if typeof(a).kind in "biu":
-        return reductions.mean(a, axis, dtype, keepdims=keepdims)
-    total = nansum(a, axis, dtype, keepdims=keepdims)
-    count = reductions.sum(lax.bitwise_not(isnan(a)), axis, keepdims=keepdims)
+        return reductions.mean(a, axis, dtype, keepdims=keepdims, where=where)
+    total = nansum(a, axis, dtype, keepdims=keepdims, where=where)
+    count = reductions.sum(lax.bitwise_not(isnan(a)), axis, keepdims=keepdims, where=where)
     return true_divide(total, as_dtype(count, typeof(total).dtype))
 
 
@@ -131,29 +131,32 @@ def nanvar(  # noqa: PLR0913  (NumPy's signature)
 ) -> Value:
     """Return the variance over `axis` of the elements that are not NaN, with the divisor n - ddof; NaN if n <= ddof.
 
-    Raises: TypeError for `out`, `where` and `mean`; ValueError for both `ddof` and `correction`, its second name.
+    `mean` is the mean with its axes kept, if it is known; a mask `where` chooses the elements, as for `nanmean`.
+    Raises: TypeError for `out`, and for a `dtype` that cannot hold the squares; ValueError for both `ddof` and
+    `correction`, its second name.
 
     >>> import numpy as np
     >>> from calque_numpy import nanvar
     >>> nanvar(np.array([1.0, 3.0, np.nan]))
     np.float64(1.0)
     """
-    refuse("nanvar", out=out, where=where, mean=mean)
+    refuse("nanvar", out=out)
     if correction is not None:
         if ddof != 0:
             raise ValueError(f"nanvar{place()}: ddof and correction are two names of one number. Give one.")
         ddof = correction
     if typeof(a).kind in "biu":
-        return reductions.var(a, axis, dtype, None, ddof, keepdims)
-    is_complex = typeof(a).kind == "c"
-    if dtype is not None and kind_of(canonicalize_dtype(dtype)) not in ("c" if is_complex else "fc"):
+        return reductions.var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean)
+    if dtype is not None and kind_of(canonicalize_dtype(dtype)) not in ("c" if typeof(a).kind == "c" else "fc"):
         raise TypeError(f"nanvar of {typeof(a)}{place()}: dtype={dtype} cannot hold its squares. Remove dtype.")
     wide = a if dtype is None else as_dtype(a, canonicalize_dtype(dtype))
-    mean = as_dtype(nanmean(wide, axis, keepdims=True), typeof(wide).dtype)
-    difference = lax.select(isnan(a), 0, lax.sub(wide, mean))  # inf - inf is NaN, and counts
-    squares = lax.square(lax.abs(difference) if is_complex else difference)
+    if mean is None:
+        mean = nanmean(wide, axis, keepdims=True, where=where)
+    difference = lax.sub(wide, as_dtype(mean, typeof(wide).dtype))
+    difference = fill_masked(lax.select(isnan(a), 0, difference), where, 0)  # inf - inf is NaN, and counts
+    squares = lax.square(lax.abs(difference) if typeof(wide).kind == "c" else difference)
     total = reductions.sum(squares, axis, keepdims=keepdims)
-    count = reductions.sum(lax.bitwise_not(isnan(a)), axis, keepdims=keepdims)
+    count = reductions.sum(lax.bitwise_not(isnan(a)), axis, keepdims=keepdims, where=where)
     degrees = lax.sub(as_dtype(count, typeof(total).dtype), ddof)
     out = lax.select(lax.le(degrees, 0), np.nan, lax.div(total, lax.select(lax.le(degrees, 0), 1, degrees)))
     return out if dtype is None else as_dtype(out, canonicalize_dtype(dtype))
