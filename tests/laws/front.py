@@ -118,6 +118,7 @@ FRONT: list[Program] = [
     row("nan reductions", lambda x: (np.nansum(x, 0), np.nanmean(x), np.nanvar(x, 1), np.nanprod(x, 1)), with_nan),
     row("nan extremes", lambda x: (np.nanmax(x, 0), np.nanmin(x), np.nanargmax(x, 1), np.nancumsum(x, 0)), with_nan),
     row("masked moments", lambda x: (np.mean(x, 0, where=MASK), np.var(x, where=MASK, ddof=1)), MATRIX),
+    row("masked nan moments", lambda x: (np.nanmean(x, where=MASK), np.nanstd(x, where=MASK, ddof=1)), with_nan),
     # medians and quantiles
     row("median", lambda x: (np.median(x, 0), np.median(x), np.nanmedian(x, 1)), MATRIX),
     row(
@@ -127,6 +128,11 @@ FRONT: list[Program] = [
         dtypes=DOUBLE,
     ),
     row("nanquantile", lambda x: np.nanquantile(x, [0.2, 0.5], 0), with_nan, dtypes=DOUBLE),
+    row(
+        "weighted quantile",
+        lambda x: np.quantile(x, [0.2, 0.7], 0, weights=np.array([2.0, 3.0, 1.5]), method="inverted_cdf"),
+        MATRIX,
+    ),
     # padding and windows
     row("pad reflected", lambda x: (np.pad(x, 2, mode="reflect", reflect_type="odd"), np.pad(x, 1, "wrap")), MATRIX),
     row(

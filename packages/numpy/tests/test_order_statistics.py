@@ -96,3 +96,55 @@ def test_the_dtype_of_a_quantile_is_numpys(dtype, agree):
     for q in (0, 1, np.int64(1), 0.5, np.float32(0.5), np.float16(0.5), np.array([0.25, 0.5])):
         agree(lambda m, a, q=q: m.quantile(a, q), a)
     agree(lambda m, a: [m.percentile(a, 50), m.percentile(a, np.int64(75)), m.nanquantile(a, 1)], a)
+
+
+OF_2_4 = pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="older NumPy mixes up the weights of several axes"
+)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64"])
+@pytest.mark.parametrize(
+    ("axis", "shape"),
+    [
+        (None, (2, 3, 4)),
+        (1, (3,)),
+        pytest.param((0, 2), (2, 4), marks=OF_2_4),
+        pytest.param((2, 0), (4, 2), marks=OF_2_4),
+        (-1, (2, 3, 4)),
+    ],
+)
+def test_weighted_quantiles_are_numpys(axis, shape, dtype, agree):
+    x = (np.arange(24).reshape(2, 3, 4) * 7 % 11).astype(dtype)
+    weights = np.arange(1, 1 + np.prod(shape)).reshape(shape) % 5
+    options = {"method": "inverted_cdf", "keepdims": True}
+    agree(lambda m, x, w: m.quantile(x, Q, axis, weights=w + 0.5, **options), x, weights)
+    agree(lambda m, x, w: m.percentile(x, 30, axis, weights=w + 1, method="inverted_cdf"), x, weights)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_weighted_quantiles_that_skip_nan_are_numpys(agree):
+    weights = np.array([[1, 2, 3, 1], [1, 1, 1, 1], [2, 1, 0, 1], [1, 1, 9, 1]])
+    options = {"method": "inverted_cdf", "weights": weights}
+    agree(lambda m, x: [m.nanquantile(x, Q, 1, **options), m.nanpercentile(x, 40, **options)], WITH_NAN)
+    agree(lambda m, x: m.quantile(x, Q, 1, **options), WITH_NAN)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_the_first_quantile_is_the_first_element_with_a_weight():  # in NumPy since 2.1
+    with disable_jit():
+        assert cnp.quantile(np.array([2.0, 1.0]), 0.0, weights=np.array([1, 0]), method="inverted_cdf") == 2
+        assert np.isnan(cnp.quantile(np.ones(2), 0.5, weights=np.zeros(2), method="inverted_cdf"))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"weights": np.ones(3)}, r"the method 'linear' has no weights\. Use method='inverted_cdf'\."),
+        ({"weights": np.array([1, -1, 1]), "method": "inverted_cdf"}, r"a weight is negative\. Give weights of zero"),
+        ({"weights": np.ones(2), "method": "inverted_cdf"}, r"over the axis None: the weights have the shape \(2,\)"),
+    ],
+)
+def test_wrong_weights_of_a_quantile_are_refused(options, words):
+    with pytest.raises(ValueError, match=rf"^quantile.*at .*{words}"):
+        make_jaxpr(lambda x: np.quantile(x, 0.5, **options))(np.ones(3))

@@ -13,6 +13,7 @@ CASES = {
     "average": lambda m, x: [m.average(x), m.average(x, axis=0), m.average(x, axis=1, keepdims=True)],
     "weighted": lambda m, x: [m.average(x, weights=m.abs(x) + 1), m.average(x, 1, weights=np.array([1.0, 2.0, 3.0]))],
     "weighted by integers": lambda m, x: m.average(x, 1, weights=np.array([1, 2, 3])),
+    "weighted by some axes": lambda m, x: m.average(m.stack([x, x + 1]), (2, 0), np.arange(1.0, 7).reshape(3, 2)),
     "with the weights": lambda m, x: [*m.average(x, 1, np.array([1.0, 2.0, 3.0]), True), *m.average(x, 0, None, True)],
     "nansum": lambda m, x: [m.nansum(x), m.nansum(x, axis=0), m.nansum(x, 1, np.float64)],
     "nanmean": lambda m, x: [m.nanmean(x), m.nanmean(x, axis=0), m.nanmean(x, 1, keepdims=True)],
@@ -20,7 +21,7 @@ CASES = {
     "diff from an edge": lambda m, x: m.diff(x, prepend=np.zeros((2, 1), x.dtype), append=x),
 }
 # NumPy's own: no difference of bools, no weights that are bools; integers are not NaN.
-NOT_OF_BOOLS = {"ptp", "weighted", "weighted by integers", "with the weights"}
+NOT_OF_BOOLS = {"ptp", "weighted", "weighted by integers", "weighted by some axes", "with the weights"}
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -31,6 +31,8 @@ from calque_core.extend.numpy_functions import (
 )
 from calque_core.extend.numpy_functions import sum as total
 from calque_numpy.creation import asarray
+from calque_numpy.places import is_known
+from calque_numpy.statistics import spread_weights
 
 Value = Any
 
@@ -189,14 +191,17 @@ def quantile(  # noqa: PLR0913  (NumPy's signature)
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Value = None,
 ) -> Value:
     """Return the q-th quantiles over `axis`, for probabilities q from 0 to 1; NaN if an element is NaN.
 
+    The method "inverted_cdf" takes `weights`, as `average`: it chooses the first element, in increasing order, up to
+    which the weights sum to q times their total.  If the total is 0 or no number, floats give NaN.
     Shapes: q [*k], a reduced to [*s] -> [*k, *s].  Dtype: kept for floats, float64 for integers, unless the method
     chooses an element.
-    Raises: ValueError for an unknown method, for a known q outside of [0, 1], for an axis out of range, or for no
-    elements; TypeError for `out` and `weights`, and for complex numbers: no line joins neighbours in their order.
+    Raises: ValueError for an unknown method, for a known q outside of [0, 1], for an axis out of range, for no
+    elements, or for weights that are known to be negative or beside another method; ShapeError for weights of another
+    shape; TypeError for `out`, and for complex numbers: no line joins neighbours in their order.
 
     >>> import numpy as np
     >>> from calque_numpy import quantile
@@ -216,7 +221,7 @@ def percentile(  # noqa: PLR0913  (NumPy's signature)
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Value = None,
 ) -> Value:
     """Return the q-th percentiles over `axis`, for q from 0 to 100; otherwise as `quantile`.
 
@@ -238,7 +243,7 @@ def nanquantile(  # noqa: PLR0913  (NumPy's signature)
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Value = None,
 ) -> Value:
     """Return the quantiles over `axis` of the elements that are not NaN; NaN if all are.  Otherwise as `quantile`.
 
@@ -260,7 +265,7 @@ def nanpercentile(  # noqa: PLR0913  (NumPy's signature)
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Value = None,
 ) -> Value:
     """Return the percentiles over `axis` of the elements that are not NaN; NaN if all are.  Otherwise as `percentile`.
 
@@ -272,14 +277,19 @@ def nanpercentile(  # noqa: PLR0913  (NumPy's signature)
     return _quantile("nanpercentile", a, q, axis, (out, method, keepdims, weights))
 
 
-def _quantile(name: str, a: Value, q: Value, axis: Axes, options: tuple[None, str, bool, None]) -> Value:
+def _quantile(name: str, a: Value, q: Value, axis: Axes, options: tuple[None, str, bool, Value]) -> Value:
     out, method, keepdims, weights = options
-    refuse(name, out=out, weights=weights)
+    refuse(name, out=out)
     if method not in METHODS:
         raise ValueError(f"{name}{place()}: the method is {method!r}. Use one of {', '.join(METHODS)}.")
     rows, axes = _rows(name, a, axis)
     if typeof(rows).kind == "c":
         raise TypeError(f"{name} of {typeof(a)}{place()}: there are only real quantiles. Use numpy.real or numpy.abs.")
+    if weights is not None:
+        if method != "inverted_cdf":
+            raise ValueError(f"{name}{place()}: the method {method!r} has no weights. Use method='inverted_cdf'.")
+        result = _weighted(name, rows, _probabilities(name, q), _weight_rows(name, a, axis, weights))
+        return _keep(result, typeof(asarray(q)).ndim, axes, keepdims)
     skips_nan = name.startswith("nan") and typeof(rows).kind == "f"
     is_discrete = method in _DISCRETE or (method == "linear" and _is_end(name, q))
     dtype, q = result_type(rows, q), _probabilities(name, q)
@@ -305,7 +315,46 @@ def _quantile(name: str, a: Value, q: Value, axis: Axes, options: tuple[None, st
         result = lax.select(lax.eq(counts, 0), np.nan, result)
     else:
         result = _nan_if_any(rows, result)
+    return _keep(result, q_ndim, axes, keepdims)
+
+
+def _keep(result: Value, q_ndim: int, axes: tuple[int, ...], keepdims: bool) -> Value:
+    """Return quantiles in which the reduced axes, after those of q, have size 1, with `keepdims`."""
     return lax.expand_dims(result, tuple(q_ndim + d for d in axes)) if keepdims and axes else result
+
+
+def _weight_rows(name: str, a: Value, axis: Axes, weights: Value) -> Value:
+    """Return the weights as floats in the order of the rows.
+
+    Raises: TypeError for complex weights; ValueError for negative ones that are known.
+    """
+    weights = asarray(weights)
+    if typeof(weights).kind == "c":
+        raise TypeError(f"{name}{place()}: the weights are {typeof(weights)}. Give real numbers.")
+    if is_known(weights) and (weights < 0).any():
+        raise ValueError(f"{name}{place()}: a weight is negative. Give weights of zero or more.")
+    weights = as_dtype(spread_weights(name, typeof(asarray(a)), axis, weights), canonicalize_dtype(np.float64))
+    return _rows(name, lax.stop_gradient(weights), axis)[0]
+
+
+def _weighted(name: str, rows: Value, q: Value, weights: Value) -> Value:
+    """Return the first elements up to which the weights sum to q times their total.
+
+    Shapes: rows [n, *s], q [*k], weights [n, *s] -> [*k, *s].
+    """
+    skips_nan = name.startswith("nan") and typeof(rows).kind == "f"
+    weights = lax.select(isnan(rows), 0, weights) if skips_nan else weights  # NaN comes last
+    ordered, weights = lax.sort((rows, weights), 0)
+    sums = lax.cumsum(weights, 0)
+    share = as_dtype(lax.div(sums, sums[-1:]), typeof(q).dtype)
+    share = lax.select(lax.eq(share, 0), -1, share)  # no weight comes before: q = 0 is the first element with a weight
+    below = lax.lt(share, lax.expand_dims(q, tuple(range(typeof(q).ndim, typeof(q).ndim + typeof(rows).ndim))))
+    index = lax.min(total(below, typeof(q).ndim), typeof(rows).shape[0] - 1)
+    result = _take_rows(ordered, index)
+    if typeof(rows).kind in "biu":
+        return result
+    result = lax.select(_spread(isnan(share[-1]), result), np.nan, result)
+    return result if skips_nan else _nan_if_any(rows, result)
 
 
 def _is_end(name: str, q: Value) -> bool:

@@ -16,7 +16,9 @@ from calque_core.extend.numpy_functions import (
     Axes,
     as_dtype,
     canonical_axes,
+    canonical_axis,
     check_dtypes,
+    one_or_several,
     refuse,
     truth,
 )
@@ -60,7 +62,7 @@ def average(
 ) -> Value:
     """Return the weighted mean over `axis`; with `returned`, the pair of the mean and the sum of the weights.
 
-    The weights have the shape of `a`, or are a vector along a single `axis`.
+    The weights have the shape of `a`, or the sizes of the axes `axis` in their order.
     Raises: ShapeError if the weights have another shape; ValueError for an axis out of range.
 
     >>> import numpy as np
@@ -77,21 +79,26 @@ def average(
     weights = asarray(weights)
     check_dtypes("average", [aval, typeof(weights)])
     dtype = result_type(a, weights, np.float64) if aval.kind in "biu" else result_type(a, weights)
-    weights = as_dtype(_weights(aval, axis, weights), dtype)
+    weights = as_dtype(spread_weights("average", aval, axis, weights), dtype)
     total = reductions.sum(weights, axis, keepdims=keepdims)
     mean = lax.div(reductions.sum(lax.mul(as_dtype(a, dtype), weights), axis, keepdims=keepdims), total)
     return (mean, total) if returned else mean
 
 
-def _weights(aval: Any, axis: Axes, weights: Value) -> Value:
-    """Return the weights in the shape of the array."""
+def spread_weights(name: str, aval: Any, axis: Axes, weights: Value) -> Value:
+    """Return the weights in the shape of an array of type `aval`.
+
+    Raises: ShapeError if they have neither its shape nor the sizes of the axes.
+    """
     shape = typeof(weights).shape
     if shape == aval.shape:
         return weights
-    axes = canonical_axes("average", axis, aval.ndim)
-    if axis is None or len(axes) != 1 or shape != (aval.shape[axes[0]],):
+    axes = () if axis is None else one_or_several(name, "axis", axis)
+    increasing = canonical_axes(name, axes, aval.ndim)
+    axes = tuple(canonical_axis(name, each, aval.ndim) for each in axes)
+    if axis is None or shape != tuple(aval.shape[d] for d in axes):
         raise ShapeError(
-            f"average of {aval}{place()} over the axis {axis}: the weights have the shape {shape}. Give weights of the "
-            "array's shape, or a vector with the size of the axis."
+            f"{name} of {aval}{place()} over the axis {axis}: the weights have the shape {shape}. Give weights of the "
+            "array's shape, or of the sizes of the axes."
         )
-    return broadcast_in_dim(weights, aval.shape, axes)
+    return broadcast_in_dim(lax.transpose(weights, [axes.index(d) for d in increasing]), aval.shape, increasing)
