@@ -103,3 +103,11 @@ def test_a_known_divisor_costs_no_comparison_with_zero():
 def test_truncating_division_by_an_integer_zero_is_an_error_in_evaluation(fun):
     with pytest.raises(ZeroDivisionError, match="an integer divisor is zero"):
         fun(np.array([1, 2]), np.array([1, 0]))
+
+
+@pytest.mark.parametrize(("dtype", "exponent"), [("uint8", 300), ("int8", 128)])
+def test_an_exponent_of_pythons_must_fit_integers_as_any_operand_must(dtype, exponent):
+    x = np.ones(2, dtype)
+    make_jaxpr(lambda x: x ** (exponent // 3))(x)
+    with pytest.raises(OverflowError, match=rf"the Python integer {exponent} does not fit {dtype}"):
+        make_jaxpr(lambda x: x**exponent)(x)

@@ -5,6 +5,7 @@ import pytest
 
 from calque_core import eval_jaxpr, make_jaxpr, stage, typeof
 from calque_core.arrays import numpy_shapes
+from calque_core.config import enable_x64
 from calque_core.errors import ShapeError
 
 pytestmark = pytest.mark.sampled(keep=0.1)
@@ -88,6 +89,14 @@ def test_negative_decimals_round_to_tens():
     np.testing.assert_array_equal(traced(lambda a: np.round(a, -1), x), np.round(x, -1))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64"])
+def test_integers_round_to_tens_with_ties_to_even_as_numpys(dtype):
+    x = np.array([15, 25, 4, 0, 114, 96], dtype)
+    for decimals in (-1, -2, -3):
+        got, want = traced(lambda a, n=decimals: np.round(a, n), x), np.round(x, decimals)
+        assert (got.dtype, got.tolist()) == (want.dtype, want.tolist())
+
+
 def test_pythons_round_gives_an_array():
     np.testing.assert_array_equal(traced(lambda x: round(x), np.array([0.5, 1.5, 2.6])), [0.0, 2.0, 3.0])
     np.testing.assert_array_equal(traced(lambda x: round(x, 1), np.array([0.25])), [0.2])
@@ -168,9 +177,10 @@ def test_a_complex_number_is_true_unless_it_is_zero():
     assert traced(lambda a: a.astype(bool), z).tolist() == z.astype(bool).tolist() == [True, True, False]
 
 
-def test_integers_are_not_rounded_to_tens():
-    words = refused(lambda x: np.round(x, -1), np.array([15]))
-    assert words.startswith("round of int64[1] at test_numpy_shapes.py:")
+def test_with_32_bits_integers_are_not_rounded_to_tens():
+    with enable_x64(False):
+        words = refused(lambda x: np.round(x, -1), np.array([15], np.int32))
+    assert words.startswith("round of int32[1] at test_numpy_shapes.py:")
     assert words.endswith("to -1 decimals. Convert it to float first.")
 
 

@@ -96,3 +96,8 @@ def test_divisors_of_bools_beside_integers_are_numpys(name, agree):
     agree(lambda m, x, y: getattr(m, name)(x, y), np.array([True, False]), np.array([4, 6], np.int8))
     with pytest.raises(TypeError, match=rf"{name} of bool\[\] and bool\[\] at .*. Give integers"):
         make_jaxpr(getattr(cnp, name))(np.bool_(True), np.bool_(True))
+
+
+@pytest.mark.parametrize(("x", "y"), [("int8", "uint8"), ("int8", "uint16"), ("int16", "uint16"), ("uint16", "int8")])
+def test_small_integers_of_two_dtypes_become_floats_each_alone_as_numpys(x, y, agree):
+    agree(lambda m, x, y: [m.copysign(x, y), m.logaddexp2(x, y)], np.array([1, 2], x), np.array([3, 1], y))

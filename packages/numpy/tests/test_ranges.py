@@ -158,3 +158,15 @@ def test_logarithmic_ranges_are_numpys(options, agree):
     agree(lambda m, x: m.logspace(x, 3, base=2.0, **options), 0.5, ulps=16)
     agree(lambda m, x: m.geomspace(x, x * 7, **options), 0.5, ulps=16)
     agree(lambda m, x: m.geomspace(x, x * 7, axis=-1, **options), np.array([0.5, -2.0]), ulps=16)
+
+
+@pytest.mark.parametrize("options", [{}, {"num": 3, "endpoint": False}, {"num": 4, "dtype": np.complex64}])
+def test_geometric_ranges_of_complex_numbers_are_numpys(options, agree):
+    agree(lambda m, z: m.geomspace(z, -2 + 3j, **options)[1:-1], np.array([1j, 3 - 4j]), ulps=64)
+    agree(lambda m, z: m.geomspace(z, 3 * z, axis=-1, **options), np.array([1j, -3j]) + 1, ulps=64)
+
+
+@pytest.mark.parametrize("axis", [0, -1, 1])
+def test_logarithmic_ranges_in_several_bases_are_numpys(axis, agree):
+    agree(lambda m, base: m.logspace(0.0, 2.0, 4, base=base, axis=axis), np.array([2.0, 10.0]), ulps=16)
+    agree(lambda m, x: m.logspace(x, 2.0, 3, base=x[:, None] + 2, axis=axis), np.array([0.5, 1.0, 3.0]), ulps=16)

@@ -22,6 +22,7 @@ from calque_core.extend.numpy_functions import (
     binary,
     broadcast_to,
     check_dtypes,
+    float_operands,
     floating,
     isinf,
     logaddexp,
@@ -75,7 +76,7 @@ def copysign(x1: Value, x2: Value) -> Value:
 
 
 def _real_pair(name: str, x1: Value, x2: Value) -> tuple[Value, Value]:
-    x1, x2 = binary(name, x1, x2)
+    x1, x2 = float_operands(name, x1, x2)
     return _real(name, x1), _real(name, x2)
 
 

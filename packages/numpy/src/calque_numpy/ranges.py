@@ -238,15 +238,27 @@ def logspace(
 ) -> Value:
     """Return `num` numbers from base**start to base**stop whose logarithms are evenly spaced.
 
-    Shapes and errors: as `linspace`.
+    A base that is an array is broadcast with the ends.  Shapes and errors: as `linspace`.
 
     >>> from calque_numpy import logspace
     >>> logspace(0, 2, 3)
     array([  1.,  10., 100.])
     """
+    ndim = typeof(base).ndim
+    if ndim:
+        start, stop, base = _of_one_rank(start, stop, base)
     exponents = linspace(start, stop, num, endpoint, axis=axis)
+    if ndim:
+        base = lax.expand_dims(base, (canonical_axis("logspace", axis, typeof(exponents).ndim),))
     out = power(base, exponents)
     return out if dtype is None else astype(out, dtype)
+
+
+def _of_one_rank(*arrays: Value) -> list[Value]:
+    """Return the arrays with further first axes of size 1, so that all have as many axes."""
+    arrays = tuple(map(asarray, arrays))
+    ndim = max(typeof(x).ndim for x in arrays)
+    return [lax.expand_dims(x, range(ndim - typeof(x).ndim)) for x in arrays]
 
 
 @implements(np.geomspace)
@@ -255,16 +267,14 @@ def geomspace(
 ) -> Value:
     """Return `num` numbers from `start` to `stop`, each the same multiple of the one before.
 
-    Both ends are exact, and have one sign.  Shapes and errors: as `linspace`; TypeError for complex numbers, ValueError
-    for an end that is known to be zero.
+    Both ends are exact; real ends have one sign, between complex ends the angle changes by less than half a turn.
+    Shapes and errors: as `linspace`; ValueError for an end that is known to be zero.
 
     >>> from calque_numpy import geomspace
     >>> geomspace(1.0, 8.0, 4)
     array([1., 2., 4., 8.])
     """
     computed = result_type(start, stop, np.float64 if dtype is None else dtype)
-    if computed.kind == "c":
-        raise TypeError(f"geomspace{where()}: the ends are complex. Give real numbers.")
     start, stop = asarray(start, computed), asarray(stop, computed)
     if any(isinstance(end, (np.ndarray, np.generic)) and not np.all(end) for end in (start, stop)):
         raise ValueError(f"geomspace{where()}: an end is zero. Give ends of one sign.")

@@ -28,6 +28,7 @@ from calque_core.types.limits import wide_dtype
 Value = Any
 
 _INT8 = np.dtype("int8")
+_SMALL = 7  # every integer dtype but int2 holds it
 _FLOAT64 = np.dtype("float64")
 
 
@@ -196,7 +197,8 @@ def power(x: Value, y: Value) -> Value:
     """Return x ** y; a Python or NumPy integer as exponent means repeated multiplication.
 
     A traced exponent that turns out to be negative gives 1 / x ** -y, truncated, for integers; 0 for x = 0.
-    Raises: ValueError for an integer to a known negative integer power.
+    Raises: ValueError for an integer to a known negative integer power; OverflowError for a Python integer as exponent
+    that does not fit the dtype of integers.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
@@ -252,6 +254,8 @@ def _integer_power(x: Value, y: Any) -> Value:
     dtype = promoted_dtype("power", x, y)
     if kind_of(dtype) in "iu" and y < 0:
         raise _negative_power(x, y)
+    if kind_of(dtype) in "iu" and y > _SMALL:
+        as_dtype(y, dtype)  # as an operand of any other operator it must fit
     return lax.integer_pow(as_dtype(x, dtype), int(y))
 
 

@@ -67,14 +67,16 @@ def mean(
 
 def _mean(a: Value, axes: tuple[int, ...], where: Value, keepdims: bool) -> Value:
     total = lax.reduce_sum(fill_masked(a, where, 0), axes, keepdims=keepdims)
-    return _per(total, reduced_count(typeof(a).shape, axes, where, keepdims))
+    count = reduced_count(typeof(a).shape, axes, where, keepdims)
+    return _per(total, count, count)
 
 
-def _per(total: Value, count: Value) -> Value:
-    """Return total / count; NaN for no elements, as in NumPy."""
-    if isinstance(count, (int, float)) and count == 0:
-        return lax.mul(total, math.nan)
-    return lax.div(total, as_dtype(count, typeof(total).dtype))
+def _per(total: Value, divisor: Value, count: Value) -> Value:
+    """Return total / divisor; of `count` elements, a divisor of 0 gives infinity or NaN, without a warning."""
+    if isinstance(divisor, (int, float)) and divisor == 0:
+        factor = lax.select(lax.gt(total, 0), math.inf, math.nan) if count else math.nan
+        return lax.mul(total, as_dtype(factor, typeof(total).dtype))
+    return lax.div(total, as_dtype(divisor, typeof(total).dtype))
 
 
 @implements(np.var)
@@ -93,7 +95,8 @@ def var(  # noqa: PLR0913  (the signature is NumPy's)
 ) -> Value:
     """Return the mean square deviation from the mean over `axis`, with `size - ddof` as the divisor.
 
-    `mean` is the mean with its axes kept, if it is known; `correction` is another name of `ddof`.
+    `mean` is the mean with its axes kept, if it is known; `correction` is another name of `ddof`.  A divisor below 0 is
+    0, and gives infinity, or NaN for equal elements.
     Dtype: as `mean`; real for complex numbers, by the moduli of the deviations.
     Raises: ValueError for an axis out of range, or for both `ddof` and `correction`; TypeError for `out`, and for a
     `dtype` that is not floating, or is complex for a real array, or real for a complex array.
@@ -120,7 +123,7 @@ def var(  # noqa: PLR0913  (the signature is NumPy's)
     deviation = fill_masked(lax.sub(a, as_dtype(mean, inner)), where, 0)
     total = lax.reduce_sum(_squared_size(deviation), axes, keepdims=keepdims)
     count = reduced_count(aval.shape, axes, where, keepdims)
-    out = _per(total, _positive(count, ddof if correction is None else correction))
+    out = _per(total, _positive(count, ddof if correction is None else correction), count)
     return out if dtype is None and outer.kind == "c" else as_dtype(out, outer)
 
 

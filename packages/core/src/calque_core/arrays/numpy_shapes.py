@@ -15,6 +15,7 @@ import numpy as np
 
 from calque_core import lax
 from calque_core.arrays.devices import on_device
+from calque_core.arrays.numpy_arithmetic import as_dtype
 from calque_core.arrays.numpy_protocol import implements, refuse
 from calque_core.arrays.numpy_ufuncs import rint
 from calque_core.errors import ShapeError
@@ -234,8 +235,8 @@ def clip(a: Value, a_min: Value = None, a_max: Value = None, out: None = None, *
 def round(a: Value, decimals: int = 0, out: None = None) -> Value:
     """Return the nearest number of `decimals` decimals, ties to even.
 
-    Dtype: kept; integers stay as they are.
-    Raises: TypeError for `out`, and for integers with a negative number of decimals.
+    Dtype: kept; integers stay as they are, or with a negative number of decimals are rounded as float64.
+    Raises: TypeError for `out`; with a negative number of decimals for bools, and with 32 bits for integers.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
@@ -245,13 +246,24 @@ def round(a: Value, decimals: int = 0, out: None = None) -> Value:
     """
     refuse("round", out=out)
     decimals, kind = integer("round", "decimals", decimals), typeof(a).kind
-    if (kind in "biu" and decimals < 0) or (kind == "b" and decimals):
+    if decimals and kind == "b":
         raise TypeError(f"round of {typeof(a)}{where()} to {decimals} decimals. Convert it to float first.")
     if kind in "iu":
-        return a
+        return a if decimals >= 0 else _round_integers(a, decimals)
     if decimals == 0:
         return rint(a)
     scale = 10.0 ** abs(decimals)
     if decimals > 0:
         return lax.div(rint(lax.mul(a, scale)), scale)
     return lax.mul(rint(lax.div(a, scale)), scale)
+
+
+def _round_integers(a: Value, decimals: int) -> Value:
+    """Return integers rounded to tens by floats, as in NumPy; float32 would lose digits.
+
+    Raises: TypeError where there are only 32 bits.
+    """
+    wide = canonicalize_dtype(np.float64)
+    if wide.itemsize < 8:
+        raise TypeError(f"round of {typeof(a)}{where()} to {decimals} decimals. Convert it to float first.")
+    return as_dtype(round(as_dtype(a, wide), decimals), typeof(a).dtype)

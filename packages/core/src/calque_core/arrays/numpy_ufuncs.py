@@ -48,7 +48,7 @@ def rint(x: Value) -> Value:
 
 def nextafter(x: Value, y: Value) -> Value:
     """Return the float next to x on the side of y."""
-    return lax.nextafter(*_floats("nextafter", x, y))
+    return lax.nextafter(*float_operands("nextafter", x, y))
 
 
 def bitwise_count(x: Value) -> Value:
@@ -90,10 +90,10 @@ def rad2deg(x: Value) -> Value:
 
 def arctan2(x: Value, y: Value) -> Value:
     """Return the angle, from -pi to pi, of the point with ordinate x and abscissa y."""
-    return lax.atan2(*_floats("arctan2", x, y))
+    return lax.atan2(*float_operands("arctan2", x, y))
 
 
-def _floats(name: str, x: Value, y: Value) -> tuple[Value, Value]:
+def float_operands(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     """Return two promoted operands as floats: NumPy converts each alone, unless one is a Python scalar.
 
     NumPy converts 8 bits to float16, which would widen bfloat16; so bfloat16 is promoted first, as in jax.
@@ -117,7 +117,7 @@ def logaddexp(x: Value, y: Value) -> Value:
     >>> jaxpr_as_fun(make_jaxpr(lambda x: np.logaddexp(x, 0.0))(x))(x)
     [array([6.93147181e-01, 1.00000000e+03])]
     """
-    return log_add_exp(*_floats("logaddexp", x, y))
+    return log_add_exp(*float_operands("logaddexp", x, y))
 
 
 def hypot(x: Value, y: Value) -> Value:
@@ -126,7 +126,7 @@ def hypot(x: Value, y: Value) -> Value:
     Both are multiplied by the same power of two, so that their squares and the derivatives neither overflow nor
     underflow; if a side is infinite, so is the result, even beside NaN.
     """
-    x, y = (real("hypot", side) for side in _floats("hypot", x, y))
+    x, y = (real("hypot", side) for side in float_operands("hypot", x, y))
     dtype = canonicalize_dtype(typeof(x).dtype)  # a value of 64 bits is narrowed in a block of 32 bits
     if dtype.itemsize < _SINGLE.itemsize:
         return as_dtype(hypot(as_dtype(x, _SINGLE), as_dtype(y, _SINGLE)), dtype)
@@ -153,7 +153,7 @@ def _moderating(size: Value, dtype: np.dtype[Any]) -> Value:
 
 def heaviside(x: Value, y: Value) -> Value:
     """Return 0 where x < 0, y where x == 0, 1 where x > 0, and NaN for NaN."""
-    x, y = _floats("heaviside", x, y)
+    x, y = float_operands("heaviside", x, y)
     step = as_dtype(lax.gt(x, 0), typeof(x).dtype)
     return lax.select(lax.eq(x, 0), y, lax.select(lax.ne(x, x), x, step))
 

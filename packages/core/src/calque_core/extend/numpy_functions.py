@@ -29,8 +29,9 @@ if _TYPE_CHECKING:
         astype, clip, copy, ndim, ravel, reshape, round, shape, size, squeeze, swapaxes, transpose,
     )
     from calque_core.arrays.numpy_ufuncs import (
-        arctan2, bitwise_count, conjugate, deg2rad, fmax, fmin, heaviside, hypot, isfinite, isinf, isnan, log10, log2,
-        logaddexp, logical_and, logical_not, logical_or, logical_xor, nextafter, rad2deg, rint, trunc, truth,
+        arctan2, bitwise_count, conjugate, deg2rad, float_operands, fmax, fmin, heaviside, hypot, isfinite, isinf,
+        isnan, log10, log2, logaddexp, logical_and, logical_not, logical_or, logical_xor, nextafter, rad2deg,
+        rint, trunc, truth,
     )
     from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers, one_or_several
     from calque_core.ops.broadcast import broadcast_to
@@ -63,8 +64,9 @@ _LATE = {
         "astype, clip, copy, ndim, ravel, reshape, round, shape, size, squeeze, swapaxes, transpose"
     ),
     "calque_core.arrays.numpy_ufuncs": (
-        "arctan2, bitwise_count, conjugate, deg2rad, fmax, fmin, heaviside, hypot, isfinite, isinf, isnan, log10, "
-        "log2, logaddexp, logical_and, logical_not, logical_or, logical_xor, nextafter, rad2deg, rint, trunc, truth"
+        "arctan2, bitwise_count, conjugate, deg2rad, float_operands, fmax, fmin, heaviside, hypot, isfinite, isinf, "
+        "isnan, log10, log2, logaddexp, logical_and, logical_not, logical_or, logical_xor, nextafter, rad2deg, "
+        "rint, trunc, truth"
     ),
     "calque_core.ops.axes": "Axes, canonical_axes, canonical_axis, integers, one_or_several",
     "calque_core.ops.broadcast": "broadcast_to",
@@ -99,7 +101,8 @@ __all__ = [
     "Axes", "reduced_axes", "keep_axes", "fill_masked", "sum_dtype", "implements_by_name",
     "canonical_axes", "canonical_axis", "integers", "one_or_several", "refuse", "KINDS", "SCALARS", "array_of",
     "with_arrays", "with_items", "on_device", "placed_like",
-    "dtype_argument", "wide_integer", "can_cast", "as_result", "binary", "check_dtypes", "floating", "promoted_dtype",
+    "dtype_argument", "wide_integer", "can_cast", "as_result", "binary", "check_dtypes", "floating", "float_operands",
+    "promoted_dtype",
 ]  # fmt: skip
 
 if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name
