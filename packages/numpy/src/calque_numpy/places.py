@@ -1,7 +1,8 @@
 """Places of nonzero elements, whose number depends on values.
 
-One idea: of known values NumPy computes; of traced values the caller says the size, `size=`, since a program has fixed
-shapes.  Then the result has the first `size` places, and `fill_value` after the last one.
+One idea: of known values, also under a derivative, NumPy computes; of other traced values the caller says the size,
+`size=`, since a program has fixed shapes.  Then the result has the first `size` places, and `fill_value` after the last
+one.
 
 Read next: `sets.py`.
 """
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, canonicalize_dtype, implements, is_tracer, lax, typeof
-from calque_core.extend import integer
+from calque_core.extend import integer, known, unknown
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, ravel
 from calque_numpy.creation import asarray
@@ -26,6 +27,20 @@ Value = Any
 def is_known(*arrays: Value) -> bool:
     """Tell whether NumPy can compute with all arrays."""
     return all(isinstance(x, (np.ndarray, np.generic)) for x in arrays)
+
+
+def known_array(x: Value) -> Any:
+    """Return the values of an array that Python control flow may look at, as under a derivative, or None."""
+    value = known(lax.stop_gradient(x)) if is_tracer(x) else x
+    return None if value is unknown else np.asarray(value)
+
+
+def known_arrays(*arrays: Value) -> Any:
+    """Return the values of arrays of which at least one is traced, or None if one is not known, or none is traced."""
+    if not any(map(is_tracer, arrays)):
+        return None
+    values = tuple(map(known_array, arrays))
+    return None if any(x is None for x in values) else values
 
 
 def require_size(name: str, x: Value, size: int | None) -> int:
@@ -59,7 +74,7 @@ def nonzero(a: Value, *, size: int | None = None, fill_value: Value = None) -> t
 
     Shapes: a [n, m] -> [k], [k] for k nonzero elements, or [size]; `fill_value`, by default 0, comes after the last: a
     number, or one for each axis.
-    Raises: NumpyRuleError for a traced array without `size`; ValueError for a scalar.
+    Raises: NumpyRuleError for a traced array of unknown values without `size`; ValueError for a scalar.
 
     >>> import numpy as np
     >>> from calque_numpy import nonzero
@@ -75,8 +90,9 @@ def nonzero_places(name: str, a: Value, size: int | None, fill_value: Value) -> 
     shape = typeof(a).shape
     if not shape:
         raise ValueError(f"{name} of {typeof(a)}{place()}: a scalar has no axes. Use numpy.atleast_1d.")
-    if size is None and not is_tracer(a):
-        return np.nonzero(np.asarray(a))
+    values = known_array(a) if size is None else None
+    if values is not None:
+        return np.nonzero(values)
     size = require_size(name, a, size)
     is_nonzero = ravel(lax.ne(a, 0))
     flat, exists = first_places(is_nonzero, size)

@@ -1,6 +1,7 @@
 """Distinct elements, and sets: results whose shape depends on values.
 
-One idea: of known values NumPy computes; of traced values the caller says the size, `size=`, since a program has fixed
+One idea: of known values NumPy computes; under a derivative, it says at which positions the elements of the result are,
+and the derivative goes to them.  Of other traced values the caller says the size, `size=`, since a program has fixed
 shapes.  Then the result has the first `size` elements, and `fill_value` after the last one.
 
 Read next: `searching.py`.
@@ -19,7 +20,13 @@ from calque_core.extend.numpy_functions import any as any_of
 from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axis, isnan, ravel
 from calque_numpy.creation import asarray
 from calque_numpy.joining import concatenate
-from calque_numpy.places import elements_at, first_places, is_known, require_size
+from calque_numpy.known_sets import (
+    difference_of_known,
+    distinct_of_known,
+    exclusive_of_known,
+    intersection_of_known,
+)
+from calque_numpy.places import elements_at, first_places, is_known, known_arrays, require_size
 from calque_numpy.searching import bincount, searchsorted
 from calque_numpy.shapes import moveaxis
 
@@ -114,7 +121,7 @@ def unique(  # noqa: PLR0913  (NumPy's signature, and JAX's size)
 
     Shapes: ar [*s] -> [k] for k distinct elements, or [size]; `fill_value`, by default the least element, comes after
     the last.  The inverse has the shape of `ar`.  By an axis, the distinct slices along it, in which NaN are distinct.
-    Raises: NumpyRuleError for a traced array without `size`; ValueError for an axis out of range.
+    Raises: NumpyRuleError for a traced array of unknown values without `size`; ValueError for an axis out of range.
 
     >>> import numpy as np
     >>> from calque_numpy import unique
@@ -125,6 +132,8 @@ def unique(  # noqa: PLR0913  (NumPy's signature, and JAX's size)
     if size is None and is_known(ar):
         chosen = return_index, return_inverse, return_counts
         return np.unique(ar, *chosen, axis, equal_nan=equal_nan)  # type: ignore[call-overload]
+    if size is None and (values := known_arrays(ar)):
+        return distinct_of_known(ar, values[0], (return_index, return_inverse, return_counts, axis, equal_nan))
     if axis is None:
         distinct = _distinct("unique", ar, size, fill_value, equal_nan)
     else:
@@ -150,6 +159,8 @@ def unique_values(x: Value, /, *, size: int | None = None, fill_value: Value = N
     x = asarray(x)
     if size is None and is_known(x):
         return np.unique(x, equal_nan=False)
+    if size is None and (values := known_arrays(x)):
+        return distinct_of_known(x, values[0], (False, False, False, None, False))
     return _distinct("unique_values", x, size, fill_value).values
 
 
@@ -171,6 +182,8 @@ def _unique_all(name: str, x: Value, size: int | None, fill_value: Value) -> Uni
     x = asarray(x)
     if size is None and is_known(x):
         return UniqueAllResult(*np.unique(x, True, True, True, equal_nan=False))
+    if size is None and (values := known_arrays(x)):
+        return UniqueAllResult(*distinct_of_known(x, values[0], (True, True, True, None, False)))
     return _distinct(name, x, size, fill_value)
 
 
@@ -275,7 +288,7 @@ def intersect1d(
 
     Shapes: [k], or [size]: `fill_value`, by default the least element, comes after the last, and the size of the array
     after the last place.
-    Raises: NumpyRuleError for a traced array without `size`.
+    Raises: NumpyRuleError for a traced array of unknown values without `size`.
 
     >>> import numpy as np
     >>> from calque_numpy import intersect1d
@@ -285,6 +298,8 @@ def intersect1d(
     x, y = asarray(ar1), asarray(ar2)
     if size is None and is_known(x, y):
         return np.intersect1d(x, y, assume_unique, return_indices)  # type: ignore[call-overload]
+    if size is None and (values := known_arrays(x, y)):
+        return intersection_of_known(_flat(x, y)[0], values, assume_unique, return_indices)
     size = require_size("intersect1d", x, size)
     x, y = _flat(x, y)
     values, exists = _members("intersect1d", x)
@@ -310,7 +325,7 @@ def setdiff1d(
 
     With `assume_unique`, the elements stay in their order, otherwise they increase.
     Shapes: [k], or [size]: `fill_value`, by default 0, comes after the last.
-    Raises: NumpyRuleError for a traced array without `size`.
+    Raises: NumpyRuleError for a traced array of unknown values without `size`.
 
     >>> import numpy as np
     >>> from calque_numpy import setdiff1d
@@ -320,6 +335,8 @@ def setdiff1d(
     x, y = asarray(ar1), asarray(ar2)
     if size is None and is_known(x, y):
         return np.setdiff1d(x, y, assume_unique)
+    if size is None and (values := known_arrays(x, y)):
+        return difference_of_known(ravel(x), values, assume_unique)
     size = require_size("setdiff1d", x, size)
     x = ravel(x)
     values, exists = (x, lax.full(typeof(x).shape, True)) if assume_unique else _members("setdiff1d", x)
@@ -334,7 +351,7 @@ def setxor1d(
     """Return the distinct elements of one array alone.
 
     Shapes: [k], or [size]: `fill_value`, by default the least element, comes after the last.
-    Raises: NumpyRuleError for a traced array without `size`.
+    Raises: NumpyRuleError for a traced array of unknown values without `size`.
 
     >>> import numpy as np
     >>> from calque_numpy import setxor1d
@@ -344,6 +361,8 @@ def setxor1d(
     x, y = asarray(ar1), asarray(ar2)
     if size is None and is_known(x, y):
         return np.setxor1d(x, y, assume_unique)
+    if size is None and (values := known_arrays(x, y)):
+        return exclusive_of_known(lax.concatenate(_flat(x, y), 0), values, assume_unique)
     size = require_size("setxor1d", x, size)
     x, y = _flat(x, y)
     (x_values, x_exists), (y_values, y_exists) = (_members("setxor1d", each) for each in (x, y))
@@ -359,7 +378,7 @@ def setxor1d(
 def union1d(ar1: Value, ar2: Value, *, size: int | None = None, fill_value: Value = None) -> Value:
     """Return the distinct elements of both arrays; `size` and `fill_value` as for `unique`.
 
-    Raises: NumpyRuleError for a traced array without `size`.
+    Raises: NumpyRuleError for a traced array of unknown values without `size`.
 
     >>> import numpy as np
     >>> from calque_numpy import union1d
@@ -369,4 +388,6 @@ def union1d(ar1: Value, ar2: Value, *, size: int | None = None, fill_value: Valu
     joined = concatenate([ar1, ar2], axis=None)
     if size is None and is_known(joined):
         return np.unique(joined)
+    if size is None and (values := known_arrays(joined)):
+        return distinct_of_known(joined, values[0], (False, False, False, None, True))
     return _distinct("union1d", joined, size, fill_value, equal_nan=True).values

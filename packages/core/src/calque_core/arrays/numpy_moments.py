@@ -74,8 +74,8 @@ def _mean(a: Value, axes: tuple[int, ...], where: Value, keepdims: bool) -> Valu
 def _per(total: Value, divisor: Value, count: Value) -> Value:
     """Return total / divisor; of `count` elements, a divisor of 0 gives infinity or NaN, without a warning."""
     if isinstance(divisor, (int, float)) and divisor == 0:
-        factor = lax.select(lax.gt(total, 0), math.inf, math.nan) if count else math.nan
-        return lax.mul(total, as_dtype(factor, typeof(total).dtype))
+        factor = as_dtype(lax.select(lax.gt(total, 0), math.inf, math.nan), typeof(total).dtype) if count else math.nan
+        return lax.mul(total, factor)
     return lax.div(total, as_dtype(divisor, typeof(total).dtype))
 
 

@@ -136,7 +136,7 @@ if _TYPE_CHECKING:
         are_canonical, canonical_value, function_evaluators, only_evaluates, plain_types, record_call,
         register_function_evaluator,
     )
-    from calque_core.traces.tracer import check_lift
+    from calque_core.traces.tracer import check_lift, known, unknown
     from calque_core.types.array_methods import (
         decided_by_types, elementwise_function, linear_in_every_size, types_decide,
     )
@@ -271,7 +271,7 @@ _LATE = {
         "are_canonical, canonical_value, function_evaluators, only_evaluates, plain_types, record_call, "
         "register_function_evaluator"
     ),
-    "calque_core.traces.tracer": "check_lift",
+    "calque_core.traces.tracer": "check_lift, known, unknown",
     "calque_core.types.array_methods": "decided_by_types, elementwise_function, linear_in_every_size, types_decide",
     "calque_core.types.numbers": "is_number, plain_number",
     "calque_core.types.avals": "NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type",
@@ -296,7 +296,8 @@ __all__ = [
     # The current context: trace, settings, axis sizes
     "Settings", "DEFAULT_SETTINGS", "here", "merely_evaluates", "own_context", "active", "entered", "settings_key",
     # Traces
-    "JaxprTrace", "BorrowingTrace", "JitTracer", "new_eqn", "record_call", "check_lift", "only_evaluates",
+    "JaxprTrace", "BorrowingTrace", "JitTracer", "new_eqn", "record_call", "check_lift", "known", "unknown",
+    "only_evaluates",
     "plain_types", "are_canonical", "canonical_value", "ArrayOperations", "by_types", "evaluate_by_types",
     "types_decide", "decided_by_types", "elementwise_function", "linear_in_every_size", "FunctionOfItems",
     "function_evaluators", "register_function_evaluator",
