@@ -1,4 +1,4 @@
-"""Results whose shape depends on values, under a derivative: the values are known, and elements are chosen."""
+"""Results whose shape depends on values, under a derivative: the values are known, and choose elements and bins."""
 
 import numpy as np
 import pytest
@@ -81,3 +81,15 @@ def test_the_values_of_a_tracer_are_not_read_after_its_trace(name):
     calque.grad(lambda x: escaped.append(x) or np.sum(x))(X)
     with pytest.raises(UnexpectedTracerError, match="an escaped tracer"):
         getattr(np, name)(*escaped)
+
+
+@pytest.mark.parametrize("rule", ["auto", "sturges", "fd"])
+def test_the_edges_of_a_histogram_by_a_rule_have_the_derivative_of_its_range(rule):
+    edges = lambda x: np.histogram_bin_edges(x, rule)
+    value, slope = calque.jvp(edges, (X,), (2.0 * X,))
+    np.testing.assert_allclose(value, edges(X))
+    np.testing.assert_allclose(slope, 2.0 * edges(X))
+    bounded = calque.grad(lambda x: np.histogram(x, rule, (x[4], 5.0))[1][0])(X)
+    np.testing.assert_array_equal(bounded, [0, 0, 0, 0, 1, 0])
+    with pytest.raises(TypeError, match=rf"histogram at .*: the rule '{rule}' knows no weights\. Give a number"):
+        calque.grad(lambda x: np.histogram(OTHER, rule, weights=x[:3])[0].sum())(X)

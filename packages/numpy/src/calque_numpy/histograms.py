@@ -20,6 +20,7 @@ from calque_core.extend.numpy_functions import max as largest
 from calque_core.extend.numpy_functions import min as smallest
 from calque_core.extend.numpy_functions import sum as total
 from calque_numpy.creation import asarray
+from calque_numpy.places import known_array
 from calque_numpy.ranges import linspace
 from calque_numpy.running import diff
 from calque_numpy.searching import as_double, searchsorted
@@ -33,18 +34,15 @@ def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Va
     """Return the edges of the bins of a histogram: `bins` itself if it has edges, otherwise equal steps over the range.
 
     Shapes: [n + 1] for n bins.
-    Raises: TypeError for complex numbers, which fill no intervals, for a rule by name, which needs known values, or a
-    number that is no integer; ValueError for fewer than one bin, or a known range that is not finite or not in order.
+    Raises: TypeError for complex numbers, which fill no intervals, for a rule by name where values are not known or
+    have weights, or a number that is no integer; ValueError for fewer than one bin, or a known range that is not finite
+    or not in order.
 
     >>> import numpy as np
     >>> from calque_numpy import histogram_bin_edges
     >>> histogram_bin_edges(np.array([0.0, 1.0]), 2)
     array([0. , 0.5, 1. ])
     """
-    if isinstance(bins, str):
-        raise NumpyRuleError(
-            f"histogram_bin_edges{place()}: the rule {bins!r} needs known values. Give a number of bins."
-        )
     a = asarray(a)
     if typeof(a).kind == "c":
         raise TypeError(
@@ -52,6 +50,8 @@ def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Va
         )
     if weights is not None and typeof(weights).shape != typeof(a).shape:
         raise ShapeError(f"histogram of {typeof(a)}{place()}: the weights are {typeof(weights)}. Give one for each.")
+    if isinstance(bins, str):
+        bins = _number_by_rule(a, bins, range, weights)
     if not _is_scalar(bins):
         return asarray(bins)
     bins = integer("histogram", "bins", bins)
@@ -70,6 +70,21 @@ def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Va
     is_point = lax.eq(low, high)
     half = lax.select(is_point, as_dtype(0.5, typeof(low).dtype), 0)
     return linspace(lax.sub(low, half), lax.add(high, half), bins + 1)
+
+
+def _number_by_rule(a: Value, rule: str, range: Any, weights: Value) -> int:
+    """Return the number of bins by a rule of NumPy's for known values; the edges have their derivative, it has none.
+
+    Raises: NumpyRuleError if the values or the range are not known; TypeError for weights.
+    """
+    if weights is not None:
+        raise TypeError(f"histogram{place()}: the rule {rule!r} knows no weights. Give a number of bins.")
+    values, *ends = map(known_array, (a, *(range or ())))
+    if values is None or any(end is None for end in ends):
+        raise NumpyRuleError(
+            f"histogram_bin_edges{place()}: the rule {rule!r} needs known values. Give a number of bins."
+        )
+    return np.histogram_bin_edges(values, rule, tuple(ends) or None).size - 1
 
 
 def _check_range(low: Value, high: Value) -> None:
