@@ -173,3 +173,40 @@ def test_a_choice_after_the_root_alone_saves_the_value_and_forward_mode_but_not_
 def test_the_second_derivative_of_the_safe_norm_is_finite():
     assert grad(grad(lambda x: safe_norm(x, 3.0)))(4.0) == pytest.approx(9 / 125)
     assert np.isfinite(grad(grad(lambda x: safe_norm(x, 0.0)))(0.0))
+
+
+# of `hypot`: the least and the greatest exponent of a size, those between which second derivatives are right
+SIZES = {"float16": (-24, 13, -12, 9), "float32": (-149, 125, -80, 76), "float64": (-1074, 1021, -660, 660)}
+
+
+def triangle(size, dtype):
+    """Return the sides 3 and 4, times a power of two: the hypotenuse is 5, and the slopes are 0.6 and 0.8."""
+    return tuple(np.ldexp(np.array(side), size).astype(dtype)[()] for side in (3.0, 4.0))
+
+
+@pytest.mark.parametrize("dtype", SIZES)
+def test_the_slopes_of_hypot_are_right_at_all_sizes(dtype):
+    least, greatest, _, _ = SIZES[dtype]
+    tolerance = {"rtol": 4 * np.finfo(dtype).eps}
+    for size in range(least, greatest + 1):
+        x, y = triangle(size, dtype)
+        np.testing.assert_allclose(grad(numpy_ufuncs.hypot, (0, 1))(x, y), (0.6, 0.8), **tolerance)
+        for tangents, slope in (((1.0, 0.0), 0.6), ((0.0, 1.0), 0.8)):
+            out = jvp(numpy_ufuncs.hypot, (x, y), tuple(np.array(tangents, dtype)))
+            np.testing.assert_allclose(out, (np.ldexp(5.0, size), slope), **tolerance)
+
+
+@pytest.mark.parametrize("dtype", SIZES)
+def test_the_second_derivatives_of_hypot_are_right_at_moderate_sizes(dtype):
+    _, _, least, greatest = SIZES[dtype]
+    one, zero = np.array((1.0, 0.0), dtype)
+
+    def along(x, y):
+        return jvp(numpy_ufuncs.hypot, (x, y), (one, zero))[1]
+
+    for size in range(least, greatest + 1):
+        x, y = triangle(size, dtype)
+        want = np.ldexp(0.128, -size)
+        forward = jvp(along, (x, y), (one, zero))[1]
+        second = (forward, grad(along)(x, y), grad(grad(numpy_ufuncs.hypot))(x, y))
+        np.testing.assert_allclose(second, [want] * 3, rtol=16 * np.finfo(dtype).eps)

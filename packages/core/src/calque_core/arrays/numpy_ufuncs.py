@@ -30,6 +30,10 @@ Value = Any
 
 _SINGLE, _DOUBLE = np.dtype("float32"), np.dtype("float64")
 
+# Of `hypot`: (n, k) for sizes below 2**n, which are multiplied by 2**k; at last the k of all larger sizes.
+_SINGLE_SCALES = ((-83, 86), (-45, 41), (45, 0), (83, -41)), -66
+_DOUBLE_SCALES = ((-665, 600), (-400, 335), (400, 0), (665, -335)), -520
+
 # Rounding
 
 
@@ -130,22 +134,28 @@ def hypot(x: Value, y: Value) -> Value:
     dtype = canonicalize_dtype(typeof(x).dtype)  # a value of 64 bits is narrowed in a block of 32 bits
     if dtype.itemsize < _SINGLE.itemsize:
         return as_dtype(hypot(as_dtype(x, _SINGLE), as_dtype(y, _SINGLE)), dtype)
-    size = lax.max(lax.abs(x), lax.abs(y))
-    is_infinite, is_zero = lax.bitwise_or(isinf(x), isinf(y)), lax.eq(size, 0)
-    is_ordinary = lax.bitwise_not(lax.bitwise_or(is_infinite, is_zero))
+    x_size, y_size = lax.abs(x), lax.abs(y)
+    size = lax.max(x_size, y_size)
+    is_infinite = lax.bitwise_or(lax.eq(x_size, math.inf), lax.eq(y_size, math.inf))
+    is_ordinary = lax.bitwise_not(lax.bitwise_or(is_infinite, lax.eq(size, 0)))
     scale = _moderating(size, dtype)
     x_side, y_side = (lax.select(is_ordinary, lax.mul(side, scale), 1.0) for side in (x, y))
     root = lax.div(lax.sqrt(lax.add(lax.square(x_side), lax.square(y_side))), scale)
-    is_larger = lax.bitwise_or(lax.ge(lax.abs(x), lax.abs(y)), isnan(y))
+    is_larger = lax.bitwise_or(lax.ge(x_size, y_size), isnan(y))
     return lax.select(is_ordinary, root, lax.abs(lax.select(is_larger, x, y)))
 
 
 def _moderating(size: Value, dtype: np.dtype[Any]) -> Value:
-    """Return a power of two that scales numbers far from 1 so that their squares keep all digits; otherwise 1."""
-    exponent = 600 if dtype == _DOUBLE else 90
-    up, down, one = dtype.type(2.0**exponent), dtype.type(2.0**-exponent), dtype.type(1)
-    is_small, is_large = lax.lt(size, 2.0 ** (-exponent / 2)), lax.gt(size, 2.0 ** (exponent / 2))
-    return lax.select(is_small, up, lax.select(is_large, down, one))
+    """Return a power of two 2**k that scales numbers of a size, 2**n, so that their squares keep all digits.
+
+    Derivatives multiply numbers near 2**k by their scaled root, 2**(n + k), or divide by it, and second derivatives
+    by its square.  So not the squares alone have to be moderate, but also 2**(n + 2 * k) and 2**(n - k).
+    """
+    steps, last = _DOUBLE_SCALES if dtype == _DOUBLE else _SINGLE_SCALES
+    scale: Value = dtype.type(2.0**last)
+    for bound, exponent in reversed(steps):
+        scale = lax.select(lax.lt(size, 2.0**bound), dtype.type(2.0**exponent), scale)
+    return scale
 
 
 # Comparisons and logic
