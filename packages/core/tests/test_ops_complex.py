@@ -162,3 +162,13 @@ def test_log1p_of_double_complex_numbers_has_all_digits_in_each_part(z, logarith
         out = np.ravel(lax.log1p(x))
         np.testing.assert_array_max_ulp(out.real, np.full(out.shape, logarithm.real), 4)
         np.testing.assert_array_max_ulp(out.imag, np.full(out.shape, logarithm.imag), 4)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_the_reciprocal_of_an_infinite_root_is_zero(dtype):
+    z = np.array([complex(0, np.inf), complex(1, -np.inf), np.inf, -np.inf, complex(-np.inf, np.inf)], dtype)
+    with np.errstate(all="ignore"):
+        out = lax.rsqrt(z)
+    assert out.dtype == z.dtype
+    np.testing.assert_array_equal(out, 0)
+    np.testing.assert_array_equal(np.signbit(out.imag[:2]), [True, False])

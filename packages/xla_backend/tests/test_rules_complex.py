@@ -60,6 +60,73 @@ def test_branch_cuts_are_where_evaluation_has_them(name, dtypes_of, check_compil
         )
 
 
+CUTS_OF_INVERSES = {
+    "asin": [complex(-0.0, 2), complex(2, -0.0), complex(-2, 0.0)],
+    "atan": [complex(-0.0, 1e30), complex(-0.0, -2), complex(0.0, 1e30), complex(2, 0.0), complex(-0.0, 0.0)],
+    "asinh": [complex(-0.0, 2), complex(-0.0, -1e30), complex(0.0, 2), complex(-0.0, 0.5)],
+    "atanh": [complex(1e30, -0.0), complex(-2, -0.0), complex(1e30, 0.0), complex(-0.0, 2)],
+}
+
+
+def assert_compiled_is_evaluation(name, numbers, ulps=4):
+    """Compare both parts, signs of zeros included."""
+    fun = getattr(lax, name)
+    with np.errstate(all="ignore"):
+        want, got = fun(numbers), np.asarray(jit(fun)(numbers))
+    eps = np.finfo(numbers.dtype).eps
+    for part in ("real", "imag"):
+        x, y = getattr(got, part), getattr(want, part)
+        np.testing.assert_allclose(x, y, rtol=ulps * eps)
+        np.testing.assert_array_equal(np.signbit(x[~np.isnan(x)]), np.signbit(y[~np.isnan(y)]))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", CUTS_OF_INVERSES)
+def test_odd_inverses_keep_the_side_of_their_cuts(name, dtype):
+    assert_compiled_is_evaluation(name, np.array(CUTS_OF_INVERSES[name], dtype))
+
+
+@pytest.mark.parametrize(("dtype", "distance"), [("complex64", 1e-30), ("complex128", 1e-200)])
+def test_the_inverse_tangents_are_finite_beside_their_poles(dtype, distance):
+    beside = np.array([complex(x, y) for x in (1, -1) for y in (distance, -distance, 1e-8, 1e-3)], dtype)
+    assert_compiled_is_evaluation("atanh", beside, ulps=8)
+    assert_compiled_is_evaluation("atan", 1j * beside, ulps=8)
+
+
+INF = float("inf")
+
+# Numbers whose result has a factor of infinity and one of zero, or overflows only in one of two factors
+EXTREMES = {
+    "sinh": [800, -800, complex(800, -0.0), INF, complex(-INF, -0.0), 800 + 1j, complex(np.nan, 0), complex(0, np.nan)],
+    "cosh": [800, -800, complex(800, -0.0), INF, complex(-INF, -0.0), 800 + 1j, complex(np.nan, 0), complex(0, np.nan)],
+    "sin": [800j, -800j, complex(0, INF), complex(-0.0, 800), 1 + 800j, complex(INF, 1)],
+    "cos": [800j, -800j, complex(0, INF), complex(-0.0, 800), 1 + 800j, complex(INF, 1)],
+    "exp": [800, -800, complex(-INF, INF), complex(-INF, np.nan), complex(-INF, 2), INF, 800 + 1j],
+    "exp2": [2000, -2000, complex(2000, -0.0), INF, -INF, complex(-INF, 3), 2000 + 1j, complex(np.nan, 0)],
+    "sign": [complex(0, INF), INF, complex(-INF, 3), complex(np.nan, INF), complex(np.nan, 1), complex(INF, INF)],
+    "rsqrt": [complex(0, INF), complex(0, -INF), complex(1, INF), complex(1, -INF)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", EXTREMES)
+def test_complex_functions_have_the_infinities_and_zeros_of_evaluation(name, dtype):
+    assert_compiled_is_evaluation(name, np.array(EXTREMES[name], dtype))
+
+
+@pytest.mark.parametrize(
+    ("name", "edge"), [("sinh", 710.2 + 1j), ("cosh", 710.2 + 1j), ("sin", 1 + 710.2j), ("cos", 1 + 710.2j)]
+)
+def test_complex_functions_overflow_only_where_the_result_does(name, edge):
+    assert_compiled_is_evaluation(name, np.array([edge]), ulps=8)
+
+
+def test_complex_powers_of_two_have_all_digits():
+    """Evaluation, which is NumPy's, rounds the product of 1000 and log(2)."""
+    power = complex(np.exp2(1000.0) * np.exp(1j * np.log(2)))
+    assert complex(np.asarray(jit(lax.exp2)(1000 + 1j))) == pytest.approx(power, rel=4e-16)
+
+
 @pytest.mark.parametrize("exponent", [0.5, -1.5, 1 + 1j])
 def test_powers_have_their_cut_where_evaluation_has_it(exponent, dtypes_of, check_compiled):
     check_compiled(lambda z: lax.pow(z, exponent), [(CUTS.astype(dtype),) for dtype in dtypes_of("c")], ulps=128)

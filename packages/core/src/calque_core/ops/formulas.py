@@ -67,10 +67,15 @@ _floor_divide, _fmod = keeping_dtype(np.floor_divide), keeping_dtype(np.fmod)
 
 
 def reciprocal_sqrt(x: Value) -> Value:
-    """Return 1 / sqrt(x); a short float is rounded once, at the end."""
+    """Return 1 / sqrt(x); a short float is rounded once, at the end.  The reciprocal of an infinite root is 0."""
     dtype = np.asarray(x).dtype
-    wide = np.asarray(x, wide_dtype(dtype))
-    return np.reciprocal(np.sqrt(wide)).astype(dtype, copy=False)[()]
+    root = np.sqrt(np.asarray(x, wide_dtype(dtype)))
+    if dtype.kind != "c":
+        return np.reciprocal(root).astype(dtype, copy=False)[()]
+    out = np.asarray(np.divide(1, root))
+    is_lost = np.isinf(root) & np.isnan(out)  # 1 / (inf + inf j)
+    out.real[is_lost], out.imag[is_lost] = 0.0, np.copysign(0.0, -root.imag[is_lost])
+    return out.astype(dtype, copy=False)[()]
 
 
 def log_one_plus(x: Value) -> Value:

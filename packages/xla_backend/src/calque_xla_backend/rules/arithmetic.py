@@ -7,11 +7,13 @@ results to zero.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.extend import is_float
+from calque_core import ShapedArray
+from calque_core.extend import is_float, real_dtype, shaped_array
 from calque_core.lax import abs_p, add_any_p, add_p, div_p, max_p, min_p, mul_p, neg_p, rem_p, sign_p, sub_p
 from calque_xla_backend.define import IrValue, compare, elementwise, maximum, minimum, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
@@ -37,7 +39,19 @@ elementwise(abs_p, hlo.abs)
 def sign_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """Return 0.0 for -0.0 as NumPy does; StableHLO returns -0.0."""
     (aval,) = ctx.avals_in
-    if not is_float(aval.dtype) or aval.kind == "c":
+    if aval.kind == "c":
+        return [hlo.sign(_with_finite_direction(aval, x))]
+    if not is_float(aval.dtype):
         return [hlo.sign(x)]
     zero = splat(0, aval)
     return [hlo.select(compare("EQ", x, zero), zero, hlo.sign(x))]
+
+
+def _with_finite_direction(aval: ShapedArray, x: IrValue) -> IrValue:
+    """Replace a number with one infinite part by 1, -1, i or -i: StableHLO divides it by its infinite size."""
+    part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
+    zero, infinity = splat(0, part_aval), splat(math.inf, part_aval)
+    parts = hlo.real(x), hlo.imag(x)
+    is_infinite = [compare("EQ", hlo.abs(part), infinity) for part in parts]
+    ends = (hlo.select(is_end, hlo.sign(part), zero) for is_end, part in zip(is_infinite, parts))
+    return hlo.select(hlo.xor(*is_infinite), hlo.complex(*ends), x)

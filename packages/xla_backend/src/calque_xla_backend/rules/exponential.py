@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -85,7 +86,21 @@ def _positive_power(x: IrValue, y: int) -> IrValue:
 
 # Exponentials and logarithms
 
-elementwise(exp_p, hlo.exponential)
+
+@register_lowering(exp_p)
+def exp_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    (aval,) = ctx.avals_in
+    return [hlo.exponential(x) if aval.kind != "c" else _complex_exp(aval, x)]
+
+
+def _complex_exp(aval: ShapedArray, x: IrValue) -> IrValue:
+    """Return 0 for an infinite real part below zero, whatever the angle is: XLA multiplies 0 by cos(inf)."""
+    part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
+    is_zero = compare("EQ", hlo.real(x), splat(-math.inf, part_aval))
+    is_lost = hlo.and_(is_zero, hlo.not_(hlo.is_finite(hlo.imag(x))))
+    return hlo.select(is_lost, splat(0, aval), hlo.exponential(x))
+
+
 elementwise(log_p, hlo.log)
 
 
@@ -93,7 +108,24 @@ elementwise(log_p, hlo.log)
 @in_single
 def exp2_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """Lower to a power of 2: the product of x and log(2) is rounded, so its exponential loses digits."""
-    return [hlo.power(splat(2, ctx.avals_in[0]), x)]
+    (aval,) = ctx.avals_in
+    return [hlo.power(splat(2, aval), x) if aval.kind != "c" else _complex_exp2(aval, x)]
+
+
+def _complex_exp2(aval: ShapedArray, x: IrValue) -> IrValue:
+    """Return 2**a (cos(b log 2) + i sin(b log 2)) of a + bi.  A part with a factor 0 is 0, also where 2**a is infinite.
+
+    The root of 2**a, twice a factor, overflows only where the result does.
+    """
+    part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
+    root = hlo.power(splat(2, part_aval), hlo.multiply(splat(0.5, part_aval), hlo.real(x)))
+    angle, zero = hlo.multiply(splat(math.log(2), part_aval), hlo.imag(x)), splat(0, part_aval)
+    is_zero = compare("EQ", root, zero)
+    parts = []
+    for turn in (hlo.cosine(angle), hlo.sine(angle)):
+        part = hlo.select(is_zero, with_sign_of(root, turn, part_aval), hlo.multiply(hlo.multiply(turn, root), root))
+        parts.append(hlo.select(compare("EQ", turn, zero), turn, part))
+    return hlo.complex(*parts)
 
 
 @register_lowering(expm1_p)

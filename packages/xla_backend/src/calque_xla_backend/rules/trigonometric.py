@@ -44,30 +44,59 @@ def _sinh_near_zero(x: IrValue, aval: ShapedArray) -> IrValue:
 _SINH_ORDER = 19  # 1 / 21! < 2e-20
 
 
-def _near_real_axis(aval: ShapedArray, x: IrValue, out: IrValue, slope: IrValue) -> IrValue:
-    """Return `out` with the imaginary part `slope` times sinh(imag(x)) near the real axis.
+def _exponentials(factor: IrValue, x: IrValue, aval: ShapedArray) -> tuple[IrValue, IrValue]:
+    """Return exp(|x|) / 2, which overflows only where its product with `factor` does, and exp(-|x|) / 2, times it."""
+    half = splat(0.5, aval)
+    root = hlo.exponential(hlo.multiply(half, hlo.abs(x)))
+    half_root = hlo.multiply(half, root)
+    growth = hlo.multiply(hlo.multiply(factor, half_root), root)
+    decay = hlo.divide(splat(0.25, aval), hlo.multiply(half_root, root))
+    return growth, hlo.multiply(factor, decay)
 
-    There the imaginary part of `out`, the result of XLA, has no correct digits.
+
+def _times_cosh(factor: IrValue, x: IrValue, aval: ShapedArray) -> IrValue:
+    """Return factor * cosh(x) of real numbers; a factor of zero gives zero, also where cosh(x) is infinite or NaN."""
+    is_zero = compare("EQ", factor, splat(0, aval))
+    return hlo.select(is_zero, factor, hlo.add(*_exponentials(factor, x, aval)))
+
+
+def _times_sinh(factor: IrValue, x: IrValue, aval: ShapedArray) -> IrValue:
+    """Return factor * sinh(x) of real numbers; one of them zero gives zero, also where the other is infinite or NaN.
+
+    Near zero the difference of the exponentials has no correct digits.
     """
-    part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
-    y = hlo.imag(x)
-    is_near = compare("LT", hlo.abs(y), splat(1, part_aval))
-    near = hlo.multiply(slope, _sinh_near_zero(y, part_aval))
-    return hlo.complex(hlo.real(out), hlo.select(is_near, near, hlo.imag(out)))
+    far = hlo.multiply(hlo.sign(x), hlo.subtract(*_exponentials(factor, x, aval)))
+    near = hlo.multiply(factor, _sinh_near_zero(x, aval))
+    out = hlo.select(compare("LT", hlo.abs(x), splat(1, aval)), near, far)
+    for zero, other in ((x, factor), (factor, x)):
+        out = hlo.select(compare("EQ", zero, splat(0, aval)), with_sign_of(zero, other, aval), out)
+    return out
 
 
 @register_lowering(sin_p)
 def sin_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    """Lower to XLA's sine; of complex numbers a + bi, the imaginary part is cos(a) sinh(b)."""
-    (aval,), out = ctx.avals_in, hlo.sine(x)
-    return [out if aval.kind != "c" else _near_real_axis(aval, x, out, hlo.cosine(hlo.real(x)))]
+    """Lower to XLA's sine; of complex numbers a + bi to sin(a) cosh(b) + i cos(a) sinh(b).
+
+    XLA's complex sine has NaN where cosh(b) is infinite and sin(a) is 0, and few digits near the real axis.
+    """
+    (aval,) = ctx.avals_in
+    if aval.kind != "c":
+        return [hlo.sine(x)]
+    part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
+    a, b = hlo.real(x), hlo.imag(x)
+    return [hlo.complex(_times_cosh(hlo.sine(a), b, part_aval), _times_sinh(hlo.cosine(a), b, part_aval))]
 
 
 @register_lowering(cos_p)
 def cos_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    """Lower to XLA's cosine; of complex numbers a + bi, the imaginary part is -sin(a) sinh(b)."""
-    (aval,), out = ctx.avals_in, hlo.cosine(x)
-    return [out if aval.kind != "c" else _near_real_axis(aval, x, out, hlo.negate(hlo.sine(hlo.real(x))))]
+    """Lower to XLA's cosine; of complex numbers a + bi, as in `sin_lowering`, to cos(a) cosh(b) - i sin(a) sinh(b)."""
+    (aval,) = ctx.avals_in
+    if aval.kind != "c":
+        return [hlo.cosine(x)]
+    part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
+    a, b = hlo.real(x), hlo.imag(x)
+    turn = hlo.negate(hlo.sine(a))
+    return [hlo.complex(_times_cosh(hlo.cosine(a), b, part_aval), _times_sinh(turn, b, part_aval))]
 
 
 @register_lowering(tan_p)
@@ -89,11 +118,18 @@ def _on_its_side(aval: ShapedArray, x: IrValue, out: IrValue) -> IrValue:
     return hlo.complex(hlo.real(out), with_sign_of(hlo.abs(hlo.imag(out)), hlo.imag(x), part_aval))
 
 
+def _in_its_quadrant(aval: ShapedArray, x: IrValue, out: IrValue) -> IrValue:
+    """Return `out` with the signs of both parts of `x`, as odd functions have them, on each side of a branch cut."""
+    part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
+    parts = ((part(out), part(x)) for part in (hlo.real, hlo.imag))
+    return hlo.complex(*(with_sign_of(hlo.abs(size), side, part_aval) for size, side in parts))
+
+
 @register_lowering(asin_p)
 @in_single
 def asin_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     (aval,), out = ctx.avals_in, chlo.asin(x)
-    return [out if aval.kind != "c" else _on_its_side(aval, x, out)]
+    return [out if aval.kind != "c" else _in_its_quadrant(aval, x, out)]
 
 
 @register_lowering(acos_p)
@@ -103,18 +139,20 @@ def acos_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     return [out if aval.kind != "c" else _on_its_side(aval, hlo.negate(x), out)]
 
 
-register_lowering(atan_p, in_single(lambda ctx, x: [chlo.atan(x)]))
+@register_lowering(atan_p)
+@in_single
+def atan_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """For complex numbers use atan(x) = -i atanh(ix)."""
+    (aval,) = ctx.avals_in
+    if aval.kind != "c":
+        return [chlo.atan(x)]
+    turned = _complex_atanh(aval, hlo.complex(hlo.negate(hlo.imag(x)), hlo.real(x)))
+    return [hlo.complex(hlo.imag(turned), hlo.negate(hlo.real(turned)))]
+
+
 elementwise(atan2_p, hlo.atan2)
 
 # Hyperbolic functions
-
-
-def _half_exponentials(x: IrValue, aval: ShapedArray) -> tuple[IrValue, IrValue]:
-    """Return exp(|x|) / 2, from exp(|x| / 2), which overflows only where the result does, and exp(-|x|) / 2."""
-    half = splat(0.5, aval)
-    root = hlo.exponential(hlo.multiply(half, hlo.abs(x)))
-    growth = hlo.multiply(hlo.multiply(half, root), root)
-    return growth, hlo.divide(splat(0.25, aval), growth)
 
 
 @register_lowering(sinh_p)
@@ -125,10 +163,7 @@ def sinh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     if aval.kind == "c":
         (turned,) = sin_lowering(ctx, hlo.complex(hlo.negate(hlo.imag(x)), hlo.real(x)))
         return [hlo.complex(hlo.imag(turned), hlo.negate(hlo.real(turned)))]
-    growth, decay = _half_exponentials(x, aval)
-    far = hlo.multiply(hlo.sign(x), hlo.subtract(growth, decay))
-    is_near = compare("LT", hlo.abs(x), splat(1, aval))
-    return [hlo.select(is_near, _sinh_near_zero(x, aval), far)]
+    return [_times_sinh(splat(1, aval), x, aval)]
 
 
 @register_lowering(cosh_p)
@@ -138,7 +173,7 @@ def cosh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     (aval,) = ctx.avals_in
     if aval.kind == "c":
         return cos_lowering(ctx, hlo.complex(hlo.negate(hlo.imag(x)), hlo.real(x)))
-    return [hlo.add(*_half_exponentials(x, aval))]
+    return [_times_cosh(splat(1, aval), x, aval)]
 
 
 @register_lowering(tanh_p)
@@ -165,7 +200,12 @@ def _complex_tanh(aval: ShapedArray, x: IrValue) -> IrValue:
 
 # Inverses of the hyperbolic functions
 
-register_lowering(asinh_p, in_single(lambda ctx, x: [chlo.asinh(x)]))
+
+@register_lowering(asinh_p)
+@in_single
+def asinh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    (aval,), out = ctx.avals_in, chlo.asinh(x)
+    return [out if aval.kind != "c" else _in_its_quadrant(aval, x, out)]
 
 
 @register_lowering(acosh_p)
@@ -181,7 +221,22 @@ def atanh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """Return log(1 + 2 |x| / (1 - |x|)) / 2 with the sign of x: XLA takes a logarithm with few digits for some x."""
     (aval,) = ctx.avals_in
     if aval.kind == "c":
-        return [chlo.atanh(x)]
+        return [_complex_atanh(aval, x)]
     size = hlo.abs(x)
     odds = hlo.divide(hlo.add(size, size), hlo.subtract(splat(1, aval), size))
     return [hlo.multiply(hlo.sign(x), hlo.multiply(splat(0.5, aval), hlo.log_plus_one(odds)))]
+
+
+def _complex_atanh(aval: ShapedArray, x: IrValue) -> IrValue:
+    """Return atanh(x); beside 1 and -1, at a distance of |b|, its real part is log(2 / |b|) / 2: XLA squares b."""
+    part_aval, out = shaped_array(aval.shape, real_dtype(aval.dtype)), chlo.atanh(x)
+    height = hlo.abs(hlo.imag(x))
+    is_beside = hlo.and_(
+        compare("EQ", hlo.abs(hlo.real(x)), splat(1, part_aval)), compare("LT", height, splat(_NEAR, part_aval))
+    )
+    beside = hlo.multiply(splat(0.5, part_aval), hlo.subtract(splat(math.log(2), part_aval), hlo.log(height)))
+    size = hlo.select(is_beside, beside, hlo.real(out))
+    return _in_its_quadrant(aval, x, hlo.complex(size, hlo.imag(out)))
+
+
+_NEAR = 2.0**-30  # its square is below the last digit of 1
