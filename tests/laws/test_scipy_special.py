@@ -279,3 +279,14 @@ def test_elements_that_are_all_infinite_share_the_derivative_of_logsumexp(count)
         np.testing.assert_array_equal(grad(special.logsumexp)(x), special.softmax(x))
         np.testing.assert_array_equal(special.softmax(x), np.full(count, 1.0 / count))
     assert special.logsumexp(np.zeros(0)) == -np.inf
+
+
+EDGES = np.array([0.0, 0.3, 1.0, 2.5, np.inf, -1.0, np.nan])
+
+
+@pytest.mark.parametrize(("name", "count"), [("gammainc", 2), ("gammaincc", 2), ("betainc", 3)])
+def test_limits_of_incomplete_functions_are_scipys_evaluated_and_compiled(name, count):
+    points = [axis.ravel() for axis in np.meshgrid(*[EDGES] * count)]
+    ours, want = getattr(special, name), getattr(scipys, name)(*points)
+    for function in (ours, jit(ours)):
+        np.testing.assert_allclose(function(*points), want, rtol=1e-13)

@@ -135,9 +135,26 @@ def test_incomplete_gamma_functions_are_as_accurate_as_they_say():
 
 def test_limits_and_domain_of_incomplete_functions():
     a, x = np.array([1.0, 1.0, 0.0, -1.0, 1.0, np.inf, np.nan]), np.array([0.0, np.inf, 1.0, 1.0, -1.0, 5.0, 1.0])
-    np.testing.assert_array_equal(lax.igamma(a, x), [0, 1, np.nan, np.nan, np.nan, 0, np.nan])
-    np.testing.assert_array_equal(lax.igammac(a, x), [1, 0, np.nan, np.nan, np.nan, 1, np.nan])
+    np.testing.assert_array_equal(lax.igamma(a, x), [0, 1, 1, np.nan, np.nan, 0, np.nan])
+    np.testing.assert_array_equal(lax.igammac(a, x), [1, 0, 0, np.nan, np.nan, 1, np.nan])
     np.testing.assert_array_equal(lax.betainc(2.0, 3.0, np.array([0.0, 1.0, -0.1, 1.1, np.nan])), [0, 1] + [np.nan] * 3)
-    np.testing.assert_array_equal(lax.betainc(np.array([0.0, 1.0]), np.array([1.0, -1.0]), 0.5), np.nan)
+    np.testing.assert_array_equal(lax.betainc(np.array([-1.0, 1.0]), np.array([1.0, -1.0]), 0.5), np.nan)
     np.testing.assert_allclose(lax.betainc(0.5, 0.5, 0.5), 0.5, rtol=1e-14)
     np.testing.assert_allclose(lax.betainc(3.0, 1.0, 0.2), 0.008, rtol=1e-14)
+
+
+@pytest.mark.parametrize("size", [1.0, 2.5])
+def test_a_beta_distribution_without_spread_is_a_step(size):
+    x = np.array([0.0, 0.3, 1.0, 1.5])
+    for a, b in ((0.0, size), (size, np.inf), (0.0, np.inf)):
+        np.testing.assert_array_equal(lax.betainc(a, b, x), [0, 1, 1, np.nan])
+        np.testing.assert_array_equal(lax.betainc(b, a, x), [0, 0, 1, np.nan])
+    for both in (0.0, np.inf):
+        np.testing.assert_array_equal(lax.betainc(both, both, x), np.nan)
+
+
+def test_an_infinite_order_of_zeta_leaves_the_first_term():
+    q = np.array([0.5, 1.0, 2.0, np.inf, -1.0])
+    for order in (np.inf, 1e300):
+        np.testing.assert_array_equal(lax.zeta(order, q), [np.inf, 1, 0, 0, np.nan])
+    np.testing.assert_array_equal(lax.zeta(np.nan, q), np.nan)

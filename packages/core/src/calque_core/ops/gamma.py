@@ -127,6 +127,7 @@ def digamma_formula(x: Value) -> Value:
 # Hurwitz' zeta function, by Euler-Maclaurin summation after N terms (DLMF 25.11.5 and 25.11.7)
 
 _TERMS = 10
+_STEEPEST = 1e4  # 10**-x is 0 long before; a larger order times it would be infinity times 0
 
 
 def _zeta_formula(x: Value, q: Value) -> Value:
@@ -136,10 +137,11 @@ def _zeta_formula(x: Value, q: Value) -> Value:
     end = add(q, float(_TERMS))
     last = pow(end, neg(x))
     total = add(total, mul(last, add(div(end, sub(x, 1.0)), 0.5)))
-    factor = div(mul(x, last), end)
+    order = min(x, _STEEPEST)
+    factor = div(mul(order, last), end)
     for k, c in enumerate(EULER_MACLAURIN):
         total = add(total, mul(c, factor))
-        rising = mul(div(add(x, 2.0 * k + 1), end), div(add(x, 2.0 * k + 2), end))
+        rising = mul(div(add(order, 2.0 * k + 1), end), div(add(order, 2.0 * k + 2), end))
         factor = mul(factor, rising)
     total = select(eq(q, math.inf), 0.0, select(eq(total, math.inf), math.inf, total))
     total = select(bitwise_or(eq(x, 1.0), eq(q, 0.0)), math.inf, total)

@@ -167,6 +167,11 @@ def _checked(a: Value, x: Value, at_zero: float, at_infinity: float, out: Value)
     return select(is_valid, out, math.nan)
 
 
+def _with_order_zero(a: Value, x: Value, limit: float, out: Value) -> Value:
+    """Return `out` with its limit for x > 0 at a = 0, where all mass is at 0."""
+    return select(bitwise_and(eq(a, 0.0), gt(x, 0.0)), limit, out)
+
+
 # Each method takes the whole arrays, with harmless numbers in place of elements of other methods.
 
 
@@ -233,12 +238,12 @@ def _upper_gamma_of_small(a: Value, x: Value) -> Value:
 
 def _igamma_formula(a: Value, x: Value) -> Value:
     a, x = broadcast_operands("igamma", (a, x))
-    return _checked(a, x, 0.0, 1.0, _lower_gamma(a, x))
+    return _with_order_zero(a, x, 1.0, _checked(a, x, 0.0, 1.0, _lower_gamma(a, x)))
 
 
 def _igammac_formula(a: Value, x: Value) -> Value:
     a, x = broadcast_operands("igammac", (a, x))
-    return _checked(a, x, 1.0, 0.0, _upper_gamma(a, x))
+    return _with_order_zero(a, x, 0.0, _checked(a, x, 1.0, 0.0, _upper_gamma(a, x)))
 
 
 def _slope_by_expansion(a: Value, x: Value) -> tuple[Value]:
@@ -291,8 +296,9 @@ random_gamma_grad_p = declare_formula("random_gamma_grad", _random_gamma_grad_fo
 
 
 def igamma(a: Value, x: Value) -> Value:
-    """Return the regularized lower incomplete gamma function P(a, x), elementwise: NaN where a <= 0 or x < 0.
+    """Return the regularized lower incomplete gamma function P(a, x), elementwise.
 
+    1 where a = 0 < x, and NaN where a < 0, x < 0 or both are 0.
     Shapes: broadcast.  Dtype: promoted; integers and bools become floats.
     Accuracy: 32 ulp, times the exponent 1 - log(P).
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
@@ -308,7 +314,7 @@ def igamma(a: Value, x: Value) -> Value:
 def igammac(a: Value, x: Value) -> Value:
     """Return the regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x), elementwise.
 
-    NaN where a <= 0 or x < 0.
+    0 where a = 0 < x, and NaN where a < 0, x < 0 or both are 0.
     Shapes: broadcast.  Dtype: promoted; integers and bools become floats.
     Accuracy: 32 ulp, times the exponent 1 - log(Q).
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.

@@ -10,7 +10,7 @@ from typing import Any
 
 from calque_core.ops.approximate import declare_formula, deviance, summed
 from calque_core.ops.arithmetic import add, div, max, min, mul, neg, sub
-from calque_core.ops.compare import bitwise_and, ge, gt, le, lt, select
+from calque_core.ops.compare import bitwise_and, bitwise_not, bitwise_or, eq, ge, le, lt, select
 from calque_core.ops.create import full_like
 from calque_core.ops.declare import FLOAT, fitting, insist
 from calque_core.ops.exponential import exp, log, sqrt
@@ -20,6 +20,7 @@ from calque_core.ops.gamma import (
     stirling_series,
 )
 from calque_core.ops.operands import broadcast_operands, floating
+from calque_core.ops.rounding import ceil, floor
 
 Value = Any
 Values = tuple[Value, ...]
@@ -64,14 +65,19 @@ def _beta_fraction(a: Value, b: Value, x: Value) -> Value:
 
 def _betainc_formula(a: Value, b: Value, x: Value) -> Value:
     a, b, x = broadcast_operands("betainc", (a, b, x))
-    is_valid = bitwise_and(bitwise_and(gt(a, 0.0), gt(b, 0.0)), bitwise_and(ge(x, 0.0), le(x, 1.0)))
-    is_inner = bitwise_and(is_valid, bitwise_and(gt(x, 0.0), lt(x, 1.0)))
+    # all mass is at 0 or at 1; nowhere for two zeros and two infinities
+    is_at_zero, is_at_one = (bitwise_or(eq(p, 0.0), eq(q, math.inf)) for p, q in ((a, b), (b, a)))
+    is_valid = bitwise_and(bitwise_and(ge(a, 0.0), ge(b, 0.0)), bitwise_and(ge(x, 0.0), le(x, 1.0)))
+    is_valid = bitwise_and(is_valid, bitwise_not(bitwise_and(is_at_zero, is_at_one)))
+    is_step = bitwise_or(bitwise_or(is_at_zero, is_at_one), bitwise_or(eq(x, 0.0), eq(x, 1.0)))
+    is_inner = bitwise_and(is_valid, bitwise_not(is_step))
     p, q, z = select(is_inner, a, 1.0), select(is_inner, b, 1.0), select(is_inner, x, 0.25)
     is_lower = lt(z, div(add(p, 1.0), add(add(p, q), 2.0)))
     density = _beta_density(p, q, z, sub(1.0, z))
     first, second = select(is_lower, p, q), select(is_lower, q, p)
     tail = div(mul(density, _beta_fraction(first, second, select(is_lower, z, sub(1.0, z)))), first)
-    out = select(is_inner, select(is_lower, tail, sub(1.0, tail)), x)
+    step = select(is_at_one, floor(x), ceil(x))
+    out = select(is_inner, select(is_lower, tail, sub(1.0, tail)), step)
     return select(is_valid, out, math.nan)
 
 
@@ -81,7 +87,8 @@ regularized_incomplete_beta_p = declare_formula("regularized_incomplete_beta", _
 def betainc(a: Value, b: Value, x: Value) -> Value:
     """Return the regularized incomplete beta function I_x(a, b), elementwise.
 
-    NaN where a <= 0, b <= 0 or x is outside [0, 1].
+    For a = 0 or b = inf it is 1 where x > 0, for b = 0 or a = inf 0 where x < 1; NaN where a < 0, b < 0, a = b = 0,
+    a = b = inf or x is outside [0, 1].
     Shapes: broadcast.  Dtype: promoted; integers and bools become floats.
     Accuracy: 512 ulp, times the exponent 1 - log(I), for a and b up to 1e5.
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
