@@ -91,6 +91,9 @@ def test_inverse_functions_of_complex_numbers_obey_the_laws_in_every_quadrant(op
     ("f", "point", "slope"),
     [
         (lax.asinh, 1e200, 1e-200),
+        (lax.asinh, np.inf, 0.0),
+        (lax.asinh, -np.inf, 0.0),
+        (lax.asinh, np.float32(-np.inf), 0.0),
         (lax.acosh, 1e200, 1e-200),
         (lax.atan, 1e100, 1e-200),
         (lax.cbrt, 0.0, np.inf),

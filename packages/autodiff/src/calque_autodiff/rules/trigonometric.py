@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from calque_autodiff.define import defjvp, not_linear
-from calque_core import typeof
+from calque_core import finfo, typeof
 from calque_core.lax import (
     abs,
     acos_p,
@@ -19,13 +19,13 @@ from calque_core.lax import (
     atan2_p,
     atan_p,
     atanh_p,
+    clamp,
     cos,
     cos_p,
     cosh,
     cosh_p,
     div,
     gt,
-    max,
     mul,
     neg,
     rsqrt,
@@ -89,10 +89,13 @@ not_linear(sinh_p, cosh_p, tanh_p)
 
 
 def asinh_jvp(x_dot: Value, out: Value, x: Value) -> Value:
-    """Divide by sqrt(1 + x**2), whose square would overflow for large real x: 1 is divided by the size first."""
+    """Divide by sqrt(1 + x**2), whose square would overflow for large real x: 1 is divided by the size first.
+
+    The size is finite, since an infinity divided by another is NaN.
+    """
     if typeof(x).kind == "c":
         return mul(x_dot, rsqrt(add(1.0, square(x))))
-    size = max(abs(x), 1.0)
+    size = clamp(1.0, abs(x), float(finfo(typeof(x).dtype).max))
     return div(x_dot, mul(size, sqrt(add(square(div(1.0, size)), square(div(x, size))))))
 
 
