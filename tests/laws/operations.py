@@ -228,6 +228,9 @@ OPERATIONS: dict[str, list[Program]] = {
         Program(
             "select_n of three", lambda w, x, y: lax.select_n(w, x, y, x), (always("int32", (3,)), *[numbers((3,))] * 2)
         ),
+        Program(
+            "select_n by int64", lambda w, x, y: lax.select_n(w, x, y), (always("int64", (3,)), *[numbers((3,))] * 2)
+        ),
         Program("select_n by a scalar", lambda w, x, y: lax.select_n(w, x, y), (always("bool", ()), X, Y), ANY),
     ],
     "guard": [

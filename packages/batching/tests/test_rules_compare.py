@@ -43,11 +43,12 @@ def test_select_n_maps_each_operand_of_full_shape_or_rank_0(shapes, check_batchi
     check_batching(lax.select_n, shapes, ["bool", "int32", "int32"])
 
 
-def test_select_n_of_three_cases_maps_its_integer_operand(check_batching):
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_select_n_of_three_cases_maps_its_integer_operand(dtype, check_batching):
     def choose(which, x, y, z):
-        return lax.select_n(lax.rem(lax.abs(which), np.int32(3)), x, y, z)
+        return lax.select_n(lax.rem(lax.abs(which), np.dtype(dtype).type(3)), x, y, z)
 
-    check_batching(choose, [(), (2,), (), (2,)], ["int32", *["float64"] * 3])
+    check_batching(choose, [(), (2,), (), (2,)], [dtype, *["float64"] * 3])
 
 
 @pytest.mark.parametrize("shapes", [[(2,)] * 3, [(), (2, 4), ()], [(), (), ()], [(2,), (), (2,)]])

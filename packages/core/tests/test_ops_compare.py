@@ -7,7 +7,7 @@ import operator
 import numpy as np
 import pytest
 
-from calque_core import lax
+from calque_core import config, lax
 from calque_core.errors import ShapeError
 from calque_core.staging.make_jaxpr import make_jaxpr
 
@@ -138,8 +138,22 @@ def test_select_refuses_what_is_not_bool():
 
 
 def test_select_n_refuses_other_dtypes_of_the_choice():
-    with pytest.raises(TypeError, match=r"select_n at .* got a selector of type int64\[2\]\. Give bools, or int32"):
-        lax.select_n(np.array([0, 1]), 1.0, 2.0)
+    with pytest.raises(TypeError, match=r"select_n at .* got a selector of type int8\[2\]\. Give bools, or int32"):
+        lax.select_n(np.array([0, 1], np.int8), 1.0, 2.0)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_select_n_by_number_takes_the_nearest_case_out_of_range(dtype):
+    which = np.array([-(2**31), -1, 0, 1, 2, 2**31 - 1], dtype)
+    np.testing.assert_array_equal(lax.select_n(which, 10.0, 20.0), [10, 10, 10, 20, 20, 20])
+    np.testing.assert_array_equal(lax.select_n(which, 10.0, 20.0, 30.0), [10, 10, 10, 20, 30, 30])
+
+
+def test_select_n_takes_a_python_number_and_numpys_default_integers():
+    assert lax.select_n(1, 10.0, 20.0) == 20.0
+    np.testing.assert_array_equal(lax.select_n(np.array([2**32, 0]), 10.0, 20.0), [20, 10])
+    with config.enable_x64(False):
+        np.testing.assert_array_equal(lax.select_n(np.array([1, 0]), 10.0, 20.0), [20, 10])
 
 
 @pytest.mark.parametrize("n_cases", [0, 3])

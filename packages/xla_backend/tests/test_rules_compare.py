@@ -72,6 +72,7 @@ def test_select_n_by_number_chooses_the_nearest_case_beyond_the_last(n_cases, dt
     rng = np.random.default_rng(4)
     which = np.arange(-2, 8, dtype=np.int32)
     cases = [(which, *[draw(rng, dtype, which.shape) for _ in range(n_cases)]) for dtype in dtypes_of("biufc")]
+    cases += [(which.astype(np.int64) * 2**40, *cases[0][1:])] if np.dtype("int64") in dtypes_of("i") else []
     cases += [
         (number, *[draw(rng, "float32", shape) for _ in range(n_cases)]) for number in which for shape in [(), (3,)]
     ]

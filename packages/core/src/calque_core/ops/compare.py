@@ -25,7 +25,8 @@ from calque_core.types.avals import ShapedArray, shaped_array, typeof
 
 Value = Any
 
-_BOOL, _INT32 = np.dtype(bool), np.dtype("int32")
+_BOOL = np.dtype(bool)
+_SELECTORS = (_BOOL, np.dtype("int32"), np.dtype("int64"))
 
 # Comparisons
 
@@ -289,9 +290,10 @@ _select_n_cases = elementwise("select_n", ANY)
 
 
 def _check_which(which_aval: ShapedArray, n_cases: int) -> None:
-    if which_aval.dtype not in (_BOOL, _INT32):
+    if which_aval.dtype not in _SELECTORS:
         raise TypeError(
-            f"select_n{where()} got a selector of type {which_aval}. Give bools, or int32 with more than two cases."
+            f"select_n{where()} got a selector of type {which_aval}. Give bools, or int32 or int64 for the number of a "
+            "case."
         )
     if n_cases < 1 or (n_cases > 2 and which_aval.dtype == _BOOL):
         raise TypeError(
@@ -327,8 +329,8 @@ def select_n(which: Value, *cases: Value) -> Value:
     """Return, element by element, the case whose number is in `which`; False and True choose the first and the second.
 
     Shapes: broadcast.  Dtype: the promoted dtype of the cases.  A number out of range chooses the nearest case.
-    Raises: TypeError if `which` is neither bool nor int32, or bool with more than two cases; ShapeError if the shapes
-    do not broadcast.
+    Raises: TypeError if `which` is neither bool nor int32 nor int64, or bool with more than two cases; ShapeError if
+    the shapes do not broadcast.
 
     >>> import numpy as np
     >>> from calque_core.lax import select_n

@@ -33,7 +33,7 @@ from calque_xla_backend.define import IrValue, compare, elementwise, is_complex,
 from calque_xla_backend.modules.lowering import LoweringRuleContext, broadcast_operands, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type
 
-_BOOL, _INT32 = np.dtype(bool), np.dtype("int32")
+_BOOL = np.dtype(bool)
 
 # Comparisons
 
@@ -79,7 +79,8 @@ elementwise(clz_p, hlo.count_leading_zeros)
 def select_n_lowering(ctx: LoweringRuleContext, which: IrValue, *cases: IrValue) -> Sequence[IrValue]:
     """Chain selects: an index beyond the last case passes all comparisons, a negative index none."""
     which, out, *later_cases = broadcast_operands(ctx, which, *cases)
-    is_bool, which_aval = ctx.avals_in[0].dtype == _BOOL, ctx.avals_out[0].update(dtype=_INT32)
+    which_aval = ctx.avals_out[0].update(dtype=ctx.avals_in[0].dtype)
+    is_bool = which_aval.dtype == _BOOL
     for number, case in enumerate(later_cases, 1):
         is_chosen = which if is_bool else compare("GE", which, splat(number, which_aval))
         out = hlo.select(is_chosen, case, out)
