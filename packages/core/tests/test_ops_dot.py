@@ -71,6 +71,17 @@ def test_operands_are_promoted():
     assert lax.dot_general(np.ones(2, np.int8), np.ones(2, np.float32), (((0,), (0,)), ((), ()))).dtype == np.float32
 
 
+def test_dot_takes_the_arguments_of_dot_general_by_keyword():
+    x, y = np.arange(24.0).reshape(2, 3, 4), np.arange(16).reshape(2, 4, 2)
+    numbers = (((2,), (1,)), ((0,), (0,)))
+    out = lax.dot(x, y, dimension_numbers=numbers, precision="highest", preferred_element_type=np.float32)
+    assert out.dtype == np.float32
+    np.testing.assert_array_equal(out, x @ y)
+    np.testing.assert_array_equal(lax.dot(x[0], x[1], dimension_numbers=(((0,), (0,)), ((), ()))), x[0].T @ x[1])
+    with pytest.raises(TypeError, match="positional"):
+        lax.dot(x[0], y[0], numbers)
+
+
 def test_the_sums_of_bools_are_their_or():
     x = np.array([[True, True], [False, False]])
     np.testing.assert_array_equal(lax.dot(x, x), [[True, True], [False, False]])

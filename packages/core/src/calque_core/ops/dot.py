@@ -303,10 +303,17 @@ def _canonical_side(side: str, ndim: int, contract: Sequence[int], batch: Sequen
     return contract, batch
 
 
-def dot(lhs: Value, rhs: Value, precision: PrecisionLike = None, preferred_element_type: Any = None) -> Value:
+def dot(
+    lhs: Value,
+    rhs: Value,
+    *,
+    dimension_numbers: StatedDimensionNumbers | None = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: Any = None,
+) -> Value:
     """Return the product of vectors and matrices: the sum over the last axis of `lhs` and the first axis of `rhs`.
 
-    `precision` and `preferred_element_type` are as for `dot_general`.
+    With `dimension_numbers` it is `dot_general`, whose other arguments it has.
     Shapes: lhs [k] or [m, k], rhs [k] or [k, n] -> [], [m], [n] or [m, n].
     Dtype: promoted, or `preferred_element_type`.
     Raises: ShapeError if the operands are not vectors or matrices, or their sizes differ.
@@ -316,13 +323,19 @@ def dot(lhs: Value, rhs: Value, precision: PrecisionLike = None, preferred_eleme
     >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     np.float64(11.0)
     """
-    lhs_aval, rhs_aval = typeof(lhs), typeof(rhs)
+    if dimension_numbers is None:
+        dimension_numbers = _vector_or_matrix_dimensions(typeof(lhs), typeof(rhs))
+    return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
+
+
+def _vector_or_matrix_dimensions(lhs_aval: ShapedArray, rhs_aval: ShapedArray) -> DotDimensionNumbers:
     if not (1 <= lhs_aval.ndim <= 2 and 1 <= rhs_aval.ndim <= 2) or lhs_aval.shape[-1] != rhs_aval.shape[0]:
         raise ShapeError(
             f"dot of {lhs_aval} and {rhs_aval}{where()}: the shapes do not fit. Give vectors "
-            "or matrices where the last axis of the first has the size of the second's first axis."
+            "or matrices where the last axis of the first has the size of the second's first axis, or name the axes in "
+            "dimension_numbers."
         )
-    return dot_general(lhs, rhs, (((lhs_aval.ndim - 1,), (0,)), ((), ())), precision, preferred_element_type)
+    return ((lhs_aval.ndim - 1,), (0,)), ((), ())
 
 
 def batch_matmul(lhs: Value, rhs: Value, precision: PrecisionLike = None) -> Value:
