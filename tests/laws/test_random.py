@@ -177,3 +177,15 @@ def test_derivatives_are_jaxs(name):
     with jax.enable_x64(True):
         want = jax.jvp(draw(jax.random, jax.random.key(3)), (a,), (np.ones(3),))[1]
     np.testing.assert_allclose(jvp(draw(random, random.key(3)), (a,), (np.ones(3),))[1], want, rtol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint32"])
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("geometric", [0.0, 1e-300, 1e-12, 0.5, 1.0, np.nan]), ("poisson", [np.inf, np.nan, -1.0, 0.0, 1e12, 1e30])],
+)
+def test_counts_beyond_the_dtype_compile_to_the_evaluated_ones(name, parameters, dtype):
+    def draw(x):
+        return getattr(random, name)(random.key(0), x, dtype=dtype)
+
+    np.testing.assert_array_equal(jit(draw)(np.array(parameters)), draw(np.array(parameters)))

@@ -171,6 +171,24 @@ def test_no_number_of_a_parameter_without_distribution_is_finite_or_positive():
     assert random.gamma(KEY, np.inf) > 1e300 or np.isnan(random.gamma(KEY, np.inf))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "uint32"])
+def test_counts_beyond_the_dtype_are_its_limits(dtype):
+    limits = np.iinfo(dtype)
+    for p, count in ((0.0, limits.max), (1e-300, limits.max), (1.0, 1), (np.nan, 0)):
+        for size in (np.float32, np.float64):
+            assert random.geometric(KEY, size(p), dtype=dtype) == (limits.max if size(p) == 0.0 else count)
+    for rate, count in ((np.inf, -1), (np.nan, -1), (-1.0, -1), (1e30, limits.max), (0.0, 0)):
+        assert random.poisson(KEY, rate, dtype=dtype) == np.array(count).astype(dtype)
+
+
+def test_a_count_of_a_float_that_reaches_no_limit_is_kept():
+    p = np.full(100, 1e-3, np.float16)
+    counts = random.geometric(KEY, p, dtype="int32")
+    np.testing.assert_array_equal(counts, counts.astype(np.float16))
+    assert 100 < counts.mean() < 10000
+    assert random.geometric(KEY, np.float16(0.0), dtype="int32") == 2**31 - 1
+
+
 def test_sizes_zero_and_one():
     for make in (random.exponential, random.maxwell, random.rademacher):
         assert make(KEY, (0, 2)).shape == (0, 2)

@@ -10,12 +10,13 @@ Read next: `binomials.py`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from calque_core import lax
+from calque_core import finfo, iinfo, lax, typeof
 from calque_core.extend.numpy_functions import broadcast_to
 from calque_numpy.random.arguments import check_key, float_of, integer_argument, parameters
 from calque_numpy.random.floats import unit_uniform
@@ -32,6 +33,7 @@ _LARGE = 10.0
 def geometric(key: Value, p: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
     """Return the number of trials until the first success, of probability `p` each.
 
+    The limits of the dtype stand for numbers beyond them: for `p` = 0, which has no success, the greatest integer.
     Shapes: key [2], p [*s] -> [*s], or `shape`; `p` broadcasts to it.  Dtype: `dtype`, or the default integer.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, `dtype` is no integer dtype, or `p` is not real;
     ShapeError if `p` does not broadcast to `shape`.
@@ -48,12 +50,23 @@ def geometric(key: Value, p: Value, shape: Sequence[int] | None = None, dtype: D
         u = unit_uniform(words, sizes, computed)
         u = lax.select(lax.eq(u, computed.type(0)), lax.ones_like(u), u)
         trials = lax.floor(lax.div(lax.log(u), lax.log1p(lax.neg(p)))) + 1
-        return lax.convert_element_type(trials, dtype)
+        return _nearest_integer(trials, dtype)
+
+
+def _nearest_integer(x: Value, dtype: np.dtype[Any]) -> Value:
+    """Convert whole floats; the limits of `dtype` stand for numbers beyond them, 0 for NaN, in all evaluators."""
+    least, most, greatest = int(iinfo(dtype).min), int(iinfo(dtype).max), float(finfo(typeof(x).dtype).max)
+    low, high = (float(n) if abs(n) <= greatest else math.copysign(math.inf, n) for n in (least, most))
+    is_inside = lax.bitwise_and(lax.gt(x, low), lax.lt(x, high))
+    inside = lax.convert_element_type(lax.select(is_inside, x, lax.zeros_like(x)), dtype)
+    above = lax.select(lax.ge(x, high), dtype.type(most), inside)
+    return lax.select(lax.le(x, low), dtype.type(least), above)
 
 
 def poisson(key: Value, lam: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
     """Return the number of events in a unit of time, at the rate `lam`; -1 where the rate is negative, NaN or infinite.
 
+    In an unsigned dtype the greatest integer stands for -1, and in all dtypes for a greater number of events.
     Shapes: key [2], lam [*s] -> [*s], or `shape`; `lam` broadcasts to it.  Dtype: `dtype`, or the default integer.
     The rate is rounded to float32.
     Raises: as `geometric`.
@@ -98,7 +111,7 @@ def _by_rejection(key: Value, rate: Value, shape: Shape, dtype: np.dtype[Any]) -
     a = -0.059 + 0.02483 * b
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
     v_r = 0.9277 - 3.6224 / (b - 2)
-    is_finite = lax.is_finite(rate)
+    is_finite, minus_one = lax.is_finite(rate), np.array(-1).astype(dtype)
 
     def draw(carry: tuple[Value, Value, Value]) -> tuple[Value, Value, Value]:
         accepted, is_open, key = carry
@@ -112,10 +125,9 @@ def _by_rejection(key: Value, rate: Value, shape: Shape, dtype: np.dtype[Any]) -
         log_ratio = lax.log(v * inverse_alpha / (a / (edge * edge) + b))
         is_below = log_ratio <= -rate + k * log_rate - lax.lgamma(k + 1)
         is_accepted = lax.bitwise_or(is_inside, lax.bitwise_and(lax.bitwise_not(is_outside), is_below))
-        is_accepted = lax.bitwise_and(is_accepted, is_finite)
         is_open = lax.bitwise_and(is_open, lax.bitwise_not(is_accepted))
         return lax.select(is_accepted, k, accepted), is_open, keys[0]
 
-    start = (lax.full(shape, -1, _SINGLE), is_finite, key)
+    start = (lax.full(shape, 0, _SINGLE), is_finite, key)
     accepted = lax.while_loop(lambda carry: lax.reduce_or(carry[1]), draw, start)[0]
-    return lax.convert_element_type(accepted, dtype)
+    return lax.select(is_finite, _nearest_integer(accepted, dtype), minus_one)
