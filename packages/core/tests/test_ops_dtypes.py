@@ -298,3 +298,22 @@ def test_extremes_of_short_floats_are_elements(dtype):
     x = np.array([[0.5, 1.5], [-1.5, -0.5]], scalar_type(dtype))
     assert lax.reduce_max(x, 1).tolist() == [1.5, -0.5]
     assert lax.reduce_min(x, 1).tolist() == [0.5, -1.5]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "complex64", "complex128", "int32"])
+def test_the_bits_of_a_dtype_are_read_as_the_same_dtype(dtype):
+    x = np.array([1, 0, 1], dtype)
+    np.testing.assert_array_equal(lax.bitcast_convert_type(x, dtype), x, strict=True)
+    (eqn,) = make_jaxpr(lambda x: lax.bitcast_convert_type(x, dtype))(x).eqns
+    assert eqn.outvars[0].aval.dtype == dtype
+
+
+def test_the_bits_of_bools_and_complex_numbers_are_not_read_as_another_dtype():
+    for x, dtype in (
+        (np.True_, "uint8"),
+        (np.uint8(1), "bool"),
+        (np.complex64(1), "float64"),
+        (np.ones(2), "complex128"),
+    ):
+        with pytest.raises(TypeError, match=r"bitcast_convert_type at .* takes integers and real floats"):
+            lax.bitcast_convert_type(x, dtype)

@@ -55,9 +55,17 @@ def test_there_may_be_no_lines_or_no_elements(shape):
 
 def test_the_approximate_maximum_is_exact():
     x = np.random.default_rng(1).normal(size=(3, 50))
-    got = lax.approx_max_k(x, 5, 1, recall_target=0.1, reduction_input_size_override=100, aggregate_to_topk=False)
+    got = lax.approx_max_k(x, 5, 1, recall_target=0.1, reduction_input_size_override=100)
     for out, want in zip(got, lax.top_k(x, 5)):
         np.testing.assert_array_equal(out, want)
+
+
+@pytest.mark.parametrize("function", [lax.approx_max_k, lax.approx_min_k])
+def test_the_candidates_of_an_approximation_are_refused(function):
+    with pytest.raises(
+        ValueError, match=rf"{function.__name__} at test_ops_top_k.py.*: aggregate_to_topk is False, .*"
+    ):
+        function(np.ones(5), 2, aggregate_to_topk=False)
 
 
 def test_the_approximate_minimum_is_the_beginning_of_the_sorted_elements():

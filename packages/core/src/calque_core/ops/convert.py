@@ -145,7 +145,8 @@ def bitcast_convert_type(x: Value, new_dtype: Any) -> Value:
     """Return the bits of `x` read as another dtype.
 
     Shapes: x [*s] -> [*s] at equal width; [*s, n] when n narrow elements make one; the reverse for wider dtypes.
-    Raises: TypeError if the last axis does not hold exactly one wider element, or for bool and complex dtypes.
+    Raises: TypeError if the last axis does not hold exactly one wider element, or if only one of the dtypes is bool
+    or complex, or both are and differ.
 
     >>> import numpy as np
     >>> from calque_core.lax import bitcast_convert_type
@@ -153,11 +154,10 @@ def bitcast_convert_type(x: Value, new_dtype: Any) -> Value:
     np.int32(1065353216)
     """
     aval, dtype = typeof(x), canonicalize_dtype(new_dtype)
-    for kind in (aval.kind, kind_of(dtype)):
-        if kind in "bc":
-            raise TypeError(
-                f"bitcast_convert_type{where()} takes integers and real floats. Convert bools and complex first."
-            )
+    if aval.dtype != dtype and not {aval.kind, kind_of(dtype)}.isdisjoint("bc"):
+        raise TypeError(
+            f"bitcast_convert_type{where()} takes integers and real floats. Convert bools and complex first."
+        )
     return bind_checked(bitcast_convert_type_p, x, new_dtype=dtype)
 
 

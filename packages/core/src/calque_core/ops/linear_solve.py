@@ -110,7 +110,8 @@ def custom_linear_solve(
     transposes the operations of `solve`.  With `has_aux`, the solvers return a pair `(x, aux)`, and so does this; aux
     has no derivative.
     In evaluation `solve` runs in Python, with its control flow; under transformations it is traced.
-    Raises: TypeError if `b` is not floating, or `matvec` or a solver returns another structure or other types than b's.
+    Raises: TypeError if `b` is not floating, or a solver returns another structure or other types than b's, or if under
+    a transformation `matvec` does; evaluation leaves `matvec` to the solver.
 
     >>> from calque_core.lax import custom_linear_solve
     >>> def divide(matvec, b):

@@ -81,16 +81,17 @@ def approx_max_k(
 ) -> tuple[Value, Value]:
     """Return the `k` greatest elements along `reduction_dimension` in decreasing order, and their positions.
 
-    The last three arguments allow a platform to miss some of these elements.  No platform does so here: the result is
-    exact and the one of `top_k`, which says shapes and dtypes.
-    Raises: also ValueError if `recall_target` is not in (0, 1].
+    `recall_target` and `reduction_input_size_override` allow a platform to miss some of these elements.  No platform
+    does so here: the result is exact and the one of `top_k`, which says shapes and dtypes.
+    Raises: also ValueError if `recall_target` is not in (0, 1], or if `aggregate_to_topk` is false: an exact result has
+    no candidates.
 
     >>> import numpy as np
     >>> from calque_core.lax import approx_max_k
     >>> approx_max_k(np.array([1.0, 3.0, 2.0]), 2)
     (array([3., 2.]), array([1, 2], dtype=int32))
     """
-    _check_recall("approx_max_k", recall_target, reduction_input_size_override)
+    _check_approximation("approx_max_k", recall_target, reduction_input_size_override, aggregate_to_topk)
     return top_k(operand, k, axis=reduction_dimension)
 
 
@@ -112,7 +113,7 @@ def approx_min_k(
     >>> approx_min_k(np.array([1.0, 3.0, 2.0]), 2)
     (array([1., 2.]), array([0, 2], dtype=int32))
     """
-    _check_recall("approx_min_k", recall_target, reduction_input_size_override)
+    _check_approximation("approx_min_k", recall_target, reduction_input_size_override, aggregate_to_topk)
     aval = typeof(operand)
     axis = canonical_axis("approx_min_k", reduction_dimension, aval.ndim)
     k = integer("approx_min_k", "k", k)
@@ -122,7 +123,12 @@ def approx_min_k(
     return elements_at(operand, indices, axis), indices
 
 
-def _check_recall(name: str, recall_target: float, input_size: int) -> None:
+def _check_approximation(name: str, recall_target: float, input_size: int, is_aggregated: bool) -> None:
     integer(name, "reduction_input_size_override", input_size)
+    if not is_aggregated:
+        raise ValueError(
+            f"{name}{where()}: aggregate_to_topk is {is_aggregated!r}, which asks for more candidates than k, but the "
+            "result is exact on all platforms. Leave the argument out."
+        )
     if not 0 < recall_target <= 1:
         raise ValueError(f"{name}{where()}: recall_target is {recall_target!r}. Give a number in (0, 1].")
