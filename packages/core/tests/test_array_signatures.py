@@ -12,7 +12,7 @@ from calque_core.arrays.missing_methods import CHANGES
 from calque_core.types import array_methods
 from calque_core.types.array_methods import ArrayOperations
 
-FILE = Path(array_methods.__file__).with_name("array_signatures.pyi")
+FILE = Path(array_methods.__file__).with_name("array_signatures.py")
 DECLARED = {
     node.name: {f.name: f for f in node.body if isinstance(f, ast.FunctionDef)}
     for node in ast.parse(FILE.read_text()).body

@@ -42,8 +42,9 @@ def test_core_alone_has_no_kernels_and_says_so():
 
 
 def test_wrong_options_are_refused():
-    words = r"got vmap_method='loop'\. Use one of 'sequential', 'sequential_unrolled', 'expand_dims'"
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(
+        ValueError, match=r"got vmap_method='loop'\. Use one of 'sequential', 'sequential_unrolled', 'expand_dims'"
+    ):
         ffi_call("norm", KERNEL, vmap_method="loop")
     with pytest.raises(TypeError, match=r"ffi_call at .* got int64.* as target_name\. Give the target's name"):
         ffi_call(3, KERNEL)

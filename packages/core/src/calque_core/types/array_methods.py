@@ -3,7 +3,7 @@
 Tracers need the class, and its methods call operations, which need tracers.  So the class is empty here, and the
 modules of `arrays`, which stand above all operations, add the methods.  The operators are loaded for the first tracer
 or device array: whoever defines a class of either imports its base class from `arrays`.  The module of another method
-is loaded at its first use.  Type checkers, which do not run programs, read the methods in `array_signatures.pyi`.
+is loaded at its first use.  Type checkers, which do not run programs, read the methods in `array_signatures.py`.
 
 Read next: `arrays/late_methods.py`, the table of methods by module.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, final  # noqa: TID251  the signatures have no module at run time
+from typing import TYPE_CHECKING, Any, TypeVar, final  # noqa: TID251  the signatures are not loaded at run time
 
 from calque_core.context import here
 from calque_core.frames.source import mark_wrapper
