@@ -85,6 +85,21 @@ def host_198(effort: Effort) -> Samples:
     return race_calls(effort, descent_step, on_device=False)
 
 
+@compiled_row("warm jit calls on device arrays of two shapes in turn", "us", budget=1.2, jax=1.0)
+def two_shapes(effort: Effort) -> Samples:
+    """One function for batches of training and of tests, say: its programs are found by the types of each call."""
+
+    def in_turn(f: Function, x: Any, y: Any) -> Function:
+        return lambda: (f(x), f(y))
+
+    calls = {}
+    for kit in kits(*BOTH):
+        arrays = [kit.device_put(np.ones(n, np.float32)) for n in (3, 4)]
+        calls[kit.name] = in_turn(kit.jit(lambda x: x + 1.0), *arrays)
+        warm_up(calls[kit.name], MANY, effort.warm_seconds)
+    return race(effort, calls, per=2, unit=1e-6)
+
+
 def race_calls(effort: Effort, program: Function, *, on_device: bool) -> Samples:
     calls = {}
     for kit in kits(*BOTH):

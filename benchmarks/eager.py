@@ -123,6 +123,27 @@ def changing_lengths(effort: Effort) -> Samples:
     return race(effort, {k.name: gradient(k) for k in kits("calque", "autograd")}, per=1, unit=1e-6)
 
 
+@row("eager grad of springs between 100 pairs of points", "us", autograd=1.0)
+def springs(effort: Effort) -> Samples:
+    """Each end of a spring is read at positions, and its force is added there."""
+    first, second = np.arange(100) % 40, (7 * np.arange(100) + 1) % 40
+    points = np.linspace(-1.0, 1.0, 80).reshape(40, 2)
+    return race_losses(effort, lambda xp, x: xp.sum(xp.sqrt(xp.sum((x[first] - x[second]) ** 2, axis=1))), points)
+
+
+@row("eager grad of masked elements, each call with another number", "us", autograd=1.0)
+def changing_numbers(effort: Effort) -> Samples:
+    """A mask chooses another number of elements at each call, as no call before it."""
+
+    def gradient(kit: Any) -> Any:
+        grad, numbers = kit.grad(lambda x, mask: plain(kit).sum(x[mask] ** 2)), count(1)
+        return lambda: grad(points, order <= next(numbers))
+
+    points, order = np.linspace(-1.0, 1.0, LARGE // 10), np.arange(LARGE // 10)
+    check_agreement({k.name: gradient(k)() for k in kits("calque", "autograd")})
+    return race(effort, {k.name: gradient(k) for k in kits("calque", "autograd")}, per=1, unit=1e-6)
+
+
 @row("eager grad of gammaln and erf of 100 numbers", "us", autograd=1.0)
 def special_functions(effort: Effort) -> Samples:
     """SciPy computes each in C; calque evaluates the formulas that it compiles."""

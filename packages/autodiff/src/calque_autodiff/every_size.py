@@ -10,13 +10,14 @@ Read next: `operations.py` of this package, which makes operations from the rule
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from calque_autodiff.traces.steps import LinearizedOperation, Pull, PullCode, Push
-from calque_core import JaxprEqn, Literal, ShapedArray, lax
+from calque_core import JaxprEqn, Literal, ShapedArray, extend, lax
 from calque_core.extend import Shape, is_large, linear_in_every_size, shaped_array
 from calque_core.lax import div_p, reduce_sum_p
 
@@ -126,34 +127,45 @@ _BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
 def _positions(operation: LinearizedOperation, options: Sequence[Value]) -> Maker | None:
-    """Return the maker of `x[index]` for an index of known positions, as rows of indices, and slices of whole axes."""
-    gather_p, scatter_add_p = lax.gather_p, lax.scatter_add_p  # loaded by now, and not at a first gradient
+    """Return the maker of `x[rows]` or `x[i, j]`, for known positions, as rows of indices, along the first axes.
+
+    The sizes are in no parameter, so no window of a `gather` is made, and kept, for each.
+    """
     _, eqns = _equations_of(operation)
-    if len(options) != 1 or not options[0].is_gather or [eqn.primitive for eqn in eqns] != [gather_p]:
+    (eqn,) = eqns if len(eqns) == 1 else (None,)
+    if eqn is None or eqn.primitive is not lax.gather_p:
         return None
-    taking, params = options[0], eqns[0].params
-    way_back = operation.programs().pull_for((True,)).for_tracers
-    scatters = [] if way_back is None else [eqn for eqn in way_back.jaxpr.eqns if eqn.primitive is scatter_add_p]
-    if len(scatters) != 1:
+    clipped_lines, combine_lines = extend.clipped_lines, extend.combine_lines  # loaded by now, not at a first gradient
+    offset_dims, axes = eqn.params["dimension_numbers"][:2]
+    num_rows, count = eqn.invars[1].aval.ndim - 1, len(axes)
+    is_first = axes == tuple(range(count)) and offset_dims == tuple(range(num_rows, num_rows + len(offset_dims)))
+    if not is_first or not options[0].is_gather or eqn.params["mode"] is not lax.GatherScatterMode.PROMISE_IN_BOUNDS:
         return None
 
     def lines(aval: ShapedArray, rows: ShapedArray) -> Lines | None:
-        shape, dtype = aval.shape, aval.dtype
-        new = {**params, "slice_sizes": tuple(taking.slice_sizes(shape))}
-        (out_aval,) = gather_p.abstract(aval, rows, **new)
-        avals = [aval, rows, out_aval]
-        adder = scatter_add_p.adder
-        add = None if adder is None else adder.for_types(*avals, **scatters[0].params)
-        if not out_aval.size or add is None:  # positions of other axes than the first ones, say
+        shape, dtype, sizes = aval.shape, aval.dtype, aval.shape[:count]
+        in_lines = (prod(sizes), *shape[count:])
+        out_aval = shaped_array((*rows.shape[:-1], *shape[count:]), dtype)
+        if not out_aval.size:
             return None
+
+        def run(x: Value, indices: Value) -> Value:
+            if x.flags.c_contiguous:
+                return x.reshape(in_lines).take(clipped_lines(indices, sizes), 0)
+            return x[tuple([indices[..., i] for i in range(count)])]
+
+        def add(total: Value, ct: Value, indices: Value) -> None:
+            if total.flags.c_contiguous:
+                combine_lines(np.add, total.reshape(in_lines), clipped_lines(indices, sizes).reshape(-1), ct)
+            else:
+                np.add(total, pull(ct, indices), total)
 
         def pull(ct: Value, indices: Value) -> Value:
             out = np.zeros(shape, dtype)
-            add(out, indices, ct)
+            add(out, ct, indices)
             return out
 
-        run = gather_p.impl_for_types(avals[:2], new)
-        return Lines(out_aval, run, pull, lambda total, ct, indices: add(total, indices, ct))
+        return Lines(out_aval, run, pull, add)
 
     return lines
 

@@ -99,6 +99,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.reduce import reduced_shape
     from calque_core.ops.reduce_function import split_reduction
     from calque_core.ops.scatter import scatter_windows
+    from calque_core.ops.scatter_writes import combine_lines
     from calque_core.ops.orders import elements_at, positions, sort_by
     from calque_core.ops.selection import broadcast_reduced, extremes
     from calque_core.ops.shard_map import shard_type
@@ -112,6 +113,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.triangular import operator_tangent
     from calque_core.ops.tridiagonal import shifted_rows, tridiagonal_product
     from calque_core.ops.updates import extreme_shares, is_last, product_of_others, product_with_updates, read_windows
+    from calque_core.ops.windows import clipped_lines
     from calque_core.ops.varying import as_varying
     from calque_core.ops.weakness import as_declared, strong
     from calque_core.primitives.primitive import results_of
@@ -234,6 +236,7 @@ _LATE = {
     "calque_core.ops.reduce": "reduced_shape",
     "calque_core.ops.reduce_function": "split_reduction",
     "calque_core.ops.scatter": "scatter_windows",
+    "calque_core.ops.scatter_writes": "combine_lines",
     "calque_core.ops.orders": "elements_at, positions, sort_by",
     "calque_core.ops.selection": "broadcast_reduced, extremes",
     "calque_core.ops.shard_map": "shard_type",
@@ -247,6 +250,7 @@ _LATE = {
     "calque_core.ops.triangular": "operator_tangent",
     "calque_core.ops.tridiagonal": "shifted_rows, tridiagonal_product",
     "calque_core.ops.updates": "extreme_shares, is_last, product_of_others, product_with_updates, read_windows",
+    "calque_core.ops.windows": "clipped_lines",
     "calque_core.ops.varying": "as_varying",
     "calque_core.ops.weakness": "as_declared, strong",
     "calque_core.primitives.primitive": "results_of",
@@ -342,8 +346,8 @@ __all__ = [
     "declare_formula", "polynomial", "summed", "where_any", "deviance", "gamma_of", "stirling_series",
     "scaled_erfc", "normal_quantile",
     # Windows of a gather or scatter, and their updates
-    "gather_windows", "scatter_windows", "default_fill", "read_windows", "is_last", "product_of_others",
-    "product_with_updates", "extreme_shares",
+    "gather_windows", "scatter_windows", "clipped_lines", "combine_lines", "default_fill", "read_windows", "is_last",
+    "product_of_others", "product_with_updates", "extreme_shares",
     # An axis in the place of two
     "merge_axis", "split_axis",
     # Windows that slide over an array

@@ -96,7 +96,15 @@ class Lines:
 def combine_lines(ufunc: np.ufunc, lines: Value, places: Value, updates: Value) -> None:
     """Combine lines of an array in C order with updates, in place; several updates of a line meet.
 
+    Shapes: lines [n, *s], places [k], updates [*rows, *s], where rows have k elements.
     NumPy has a fast path for one axis: 6 ns an element in place of 50.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import combine_lines
+    >>> total = np.zeros((3, 2))
+    >>> combine_lines(np.add, total, np.array([2, 0, 2]), np.ones((3, 2)))
+    >>> total.tolist()
+    [[1.0, 1.0], [0.0, 0.0], [2.0, 2.0]]
     """
     width = prod(lines.shape[1:])
     elements = places if width == 1 else (places[:, None] * width + np.arange(width)).reshape(-1)

@@ -8,7 +8,7 @@ the end, so that one NumPy index, of as many arrays as there are other axes, hol
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import cached_property, lru_cache
 from math import prod
@@ -139,10 +139,7 @@ class Windows:
         """
         if self._counted is not None:
             return self._counted.take(indices[..., 0].astype(np.intp, copy=False), 0, None, "clip")  # 1 us sooner
-        columns = [indices[..., i] for i in range(len(self.mapped))]
-        if len(columns) == 1 and indices.size and indices.min() >= 0 and indices.max() <= self.limits[0]:
-            return columns[0]  # a third of the time
-        return np.ravel_multi_index(columns, [self.shape[axis] for axis in self.mapped], mode="clip")
+        return clipped_lines(indices, [self.shape[axis] for axis in self.mapped])
 
     @cached_property
     def _counted(self) -> Value:
@@ -189,6 +186,24 @@ class Windows:
 
 
 _COUNTED = 1 << 13  # lines of an axis whose numbers are kept in memory
+
+
+def clipped_lines(indices: Value, sizes: Sequence[int]) -> Value:
+    """Return the positions of lines along axes of these sizes, of positions outside the nearest line's.
+
+    Shapes: indices [*rows, k] -> [*rows].
+
+    >>> from calque_core.extend import clipped_lines
+    >>> clipped_lines(np.array([[0, 2], [1, 9]]), (2, 3))
+    array([2, 5])
+    """
+    columns = [indices[..., i] for i in range(len(sizes))]
+    if len(columns) == 1 and indices.size > _MANY and indices.min() >= 0 and indices.max() < sizes[0]:
+        return columns[0]  # a third of the time
+    return np.ravel_multi_index(columns, sizes, mode="clip")
+
+
+_MANY = 1 << 10  # positions, of which the extremes are found in less time than clipped ones
 
 windows_of: Callable[..., Windows] = lru_cache(maxsize=4096)(Windows)
 
