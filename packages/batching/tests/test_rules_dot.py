@@ -31,7 +31,8 @@ def test_dot_maps_for_every_dtype(dtype, check_batching):
 
 
 def test_the_preferred_dtype_is_kept(check_batching):
-    check_batching(lambda x, y: lax.dot(x, y, "high", np.float64), [(2, 3), (3, 2)], ["float32", "float32"])
+    dot = lambda x, y: lax.dot(x, y, precision="high", preferred_element_type=np.float64)
+    check_batching(dot, [(2, 3), (3, 2)], ["float32", "float32"])
 
 
 @pytest.mark.parametrize(

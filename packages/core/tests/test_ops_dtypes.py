@@ -73,6 +73,7 @@ PROGRAMS = {
     "integer_pow": [lambda x, y=y: lax.integer_pow(x, y) for y in (-2, 0, 1, 3)],
     "round": [lambda x, how=how: lax.round(x, how) for how in lax.RoundingMethod],
     "clamp": [lambda x: lax.clamp(x, x, x)],
+    "threefry2x32": [lambda x: lax.threefry2x32(x, x, x, x)[0]],
     "regularized_incomplete_beta": [lambda x: lax.betainc(x, x, x)],
     "select_n": [lambda x: lax.select(lax.eq(x, x), x, x), lambda x: lax.select_n(np.int32(1), x, x, x)],
     "guard": [lambda x: lax.guard_p.bind(lax.eq(x, x), x, x)],
@@ -248,7 +249,7 @@ def test_evaluation_gives_the_type_that_the_type_rule_says_or_both_refuse(name, 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_row_of_the_table_is_about_its_primitive(name):
     bound = set()
-    for dtype in (bool, np.int32, np.float64, np.complex128):
+    for dtype in (bool, np.int32, np.uint32, np.float64, np.complex128):
         for fun in PROGRAMS[name]:
             jaxpr = outcome(make_jaxpr(fun), np.ones((2, 3), dtype))
             if not isinstance(jaxpr, type):

@@ -54,6 +54,7 @@ TYPED = operands(*[np.ones(2, dtype) for dtype in DTYPES], *SCALARS)
 ALL = [*SHAPED, *TYPED, *operands(*NO_ARRAYS)]
 SOME = operands(*shaped((), (2,), (2, 3), (0,), (2, 1, 3)), *shaped((2, 3), dtype="int8"), True, 1.5, "text")
 FEW = operands(*shaped((), (2,), (1, 3)), 1.5, 1j, None)
+WORDS = operands(*shaped((), (2,), (3,), (0,), dtype="uint32"), *shaped((2,), dtype="uint64"), 1, None)
 
 MATRICES = [
     *operands(*[x + np.eye(*x.shape[-2:]) for x in shaped((2, 2), (3, 2, 2), (0, 0), (2, 0), (3, 3))], np.ones(2)),
@@ -217,6 +218,7 @@ TABLE = {
     **{name: [[SHAPED, SHAPED], [TYPED, TYPED], [ALL, FEW]] for name in BINARY},
     **{name: [[SHAPED, SHAPED], [FEW, FEW]] for name in ["igamma", "igammac", "igamma_grad_a", "random_gamma_grad"]},
     "betainc": [[FEW, FEW, FEW]],
+    "threefry2x32": [[WORDS, WORDS, FEW, WORDS]],
     **{name: [[SOME, AXES]] for name in [*REDUCTIONS, "transpose"]},
     "clamp": [[SOME, SOME, FEW]],
     "select": [[SOME, SOME, FEW]],
