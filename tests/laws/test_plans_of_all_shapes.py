@@ -200,6 +200,14 @@ def test_an_index_that_leaves_an_array_of_another_length_is_an_error_in_words():
         third(np.ones(2))
 
 
+def test_an_index_of_an_outer_trace_is_an_operand_at_every_call():
+    index, x = np.array([[0, 0, 1], [2, 1, 1]]), np.arange(5.0)
+    plans._forget_plans()
+    for _ in range(5):
+        got = calque.vmap(lambda i: calque.grad(lambda x: np.sum(x[i] ** 3))(x))(index)
+        np.testing.assert_array_equal(got, [[0.0, 3.0, 0.0, 0.0, 0.0], [0.0, 6.0, 12.0, 0.0, 0.0]])
+
+
 def test_the_type_of_a_cut_takes_no_memory():
     aval = ShapedArray((1 << 50, 2), "float64")
     lines = every_size._cut(None, [(slice(1, None), 0)])(aval)

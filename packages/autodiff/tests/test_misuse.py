@@ -17,7 +17,7 @@ from calque_autodiff import (
     value_and_grad,
     vjp,
 )
-from calque_core import MissingRuleError, Primitive, ShapedArray, config, lax
+from calque_core import MissingRuleError, Primitive, ShapedArray, config, float0, lax, typeof
 
 X = np.ones(3)
 
@@ -251,6 +251,16 @@ def test_a_jvp_rule_that_gives_a_tangent_of_another_type(dot):
         grad(mine_p.bind)(np.float64(1.0))
     with pytest.raises(TypeError, match=words):
         jvp(mine_p.bind, (np.float64(1.0),), (np.float64(1.0),))
+
+
+def test_an_integer_result_may_have_a_tangent_of_float0_which_is_none():
+    mine_p = Primitive("mine", multiple_results=True)
+    mine_p.def_impl(lambda x: [3.0 * x, np.int64(7)])
+    mine_p.def_abstract_eval(lambda x: [x, typeof(np.int64(7))])
+    mine_p.def_rule("jvp", lambda primals, tangents: (mine_p.bind(*primals), [3.0 * tangents[0], np.zeros((), float0)]))
+    (_, seven), (slope, zero) = jvp(mine_p.bind, (np.float64(1.0),), (np.float64(1.0),))
+    assert (seven, slope, zero.dtype) == (7, 3.0, float0)
+    assert grad(lambda x: mine_p.bind(x)[0])(1.0) == 3.0
 
 
 @pytest.mark.parametrize("leaf", [False, True])

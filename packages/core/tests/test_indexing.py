@@ -7,6 +7,7 @@ import pytest
 
 from calque_core import config, eval_jaxpr, stage, typeof
 from calque_core.errors import NonConcreteBooleanIndexError, TracerIntegerConversionError
+from calque_core.extend import clipped_lines, combine_lines
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 
@@ -244,3 +245,17 @@ def test_a_0d_array_has_no_length_and_no_elements():
     words = refused(lambda x: iter(x), 1.0, error=TypeError)
     assert words.startswith("iteration over a 0-d array at test_indexing.py:")
     assert words.endswith("Iterate over an array with at least one axis.")
+
+
+class Recorder:
+    """Stands in for a ufunc: keeps the positions."""
+
+    def at(self, array, positions, updates):
+        self.positions = positions
+
+
+def test_positions_of_elements_have_enough_bits_where_those_of_lines_have_32():
+    rows, recorder = np.full((2000, 1), (1 << 20) - 1, np.int32), Recorder()
+    assert clipped_lines(rows, (1 << 20,)).dtype == clipped_lines(rows[:3], (1 << 20,)).dtype == np.intp
+    combine_lines(recorder, np.zeros((2, 1 << 12), np.int8), rows[:2, 0], np.ones((2, 1 << 12), np.int8))
+    assert recorder.positions.max() == (1 << 32) - 1

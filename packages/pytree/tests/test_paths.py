@@ -112,5 +112,5 @@ def test_a_frequent_structure_keeps_its_paths():
     for _ in range(20):
         structure(tree)
     (first, treedef), (again, _) = flatten_with_path(tree), flatten_with_path(tree)
-    assert treedef.leaf_paths() == [path for path, _ in first]
+    assert treedef.leaf_paths() == tuple(path for path, _ in first)
     assert all(a is b for (a, _), (b, _) in zip(first, again, strict=True))

@@ -12,6 +12,7 @@ from calque_xla_backend.calls import cache
 from calque_xla_backend.calls.cache import Programs
 from calque_xla_backend.calls.compiled import NOT_COMPILED
 from calque_xla_backend.calls.tracing import TracedFunction
+from calque_xla_backend.verbs.jit_function import JitFunction
 
 
 def test_the_cache_is_weak_in_the_function():
@@ -159,7 +160,7 @@ def test_calls_with_device_arrays_of_two_types_in_turn_need_no_key(monkeypatch):
     programs = jitted.jit_function.programs
     x, y = device_put(1.0), device_put(np.array([1.0, 2.0]))
     assert [jitted(a, b).tolist() for a, b in [(x, x), (x, y), (y, y)]] == [2.0, [2.0, 3.0], [2.0, 4.0]]
-    monkeypatch.setattr(Programs, "record", None)
+    monkeypatch.setattr(JitFunction, "_run", None)
     for a, b, out in [(x, x, 2.0), (x, y, [2.0, 3.0]), (y, y, [2.0, 4.0]), (x, x, 2.0)]:
         assert jitted(a, b).tolist() == out
         assert programs.last.device_types == [a._device_type, b._device_type]
@@ -173,10 +174,33 @@ def test_calls_with_numbers_statics_and_trees_of_two_types_in_turn_need_no_key(m
     calls = [(x, 3, 6.0), (x, 4, 8.0), ({"a": 2.0}, 3, 6.0)]
     for a, n, out in calls * 20:  # the code that recognises a tree is made after some calls
         assert jitted(a, n).tolist() == out
-    monkeypatch.setattr(Programs, "record", None)
+    monkeypatch.setattr(JitFunction, "_run", None)
     noted = len(notes)
     assert [jitted(a, n).tolist() for a, n, _ in calls * 2] == [out for *_, out in calls * 2]
     assert len(notes) == noted
+
+
+def test_a_type_that_comes_again_is_tried_first_from_then_on():
+    jitted = jit(lambda x: x["a"] + 1.0)
+    programs, trees = jitted.jit_function.programs, [{"a": device_put(np.zeros(n))} for n in (1, 2)]
+    for x in trees * 20:
+        jitted(x)
+    for x in trees:
+        jitted(x)
+        assert programs.last.device_types == [x["a"]._device_type]
+
+
+def test_a_program_that_is_forgotten_while_it_is_found_serves_one_call():
+    class Forgetting(dict):
+        def get(self, key, default=None):
+            found = super().get(key, default)
+            programs.forget_last()
+            return found
+
+    programs, kind = Programs(), device_put(1.0)._device_type
+    programs.by_device_types = Forgetting({(kind,): "compiled"})
+    assert programs.find((kind,)) == "compiled"
+    assert programs.last is NOT_COMPILED
 
 
 def test_the_settings_of_a_call_choose_its_program_among_several():

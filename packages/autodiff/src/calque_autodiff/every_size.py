@@ -45,18 +45,19 @@ Maker = Callable[..., Lines | None]
 def in_every_size(
     operation: LinearizedOperation,
     function: Function,
-    options: Sequence[Value],
+    others: Sequence[Value],
     by_rules: Callable[[Sequence[ShapedArray]], LinearizedOperation],
 ) -> Callable[[Sequence[Shape]], LinearizedOperation | None] | None:
     """Return the function from shapes of the arrays to the operation on arrays of these shapes, or to None; or None.
 
-    `operation` is `function(x, *others, *options)`, where x alone has a tangent.
+    `operation` is a function of arrays, of which the first alone has a tangent, and of `others`, which are no arrays.
     """
     programs = operation.programs()
-    if operation.pull is None or [i for i, m in enumerate(programs.mask) if m] != [0]:
-        return None
+    kind = linear_in_every_size[function]
     avals = programs.program.in_avals
-    lines = _MAKERS[linear_in_every_size[function]](operation, options)
+    if operation.pull is None or [*programs.mask] != [True, *[False] * (_NUM_ARRAYS[kind] - 1)]:
+        return None  # an index that is an array without a tangent, say
+    lines = _MAKERS[kind](operation, others)
     if lines is None:
         return None
 
@@ -94,9 +95,9 @@ def _operation(
 # Cuts
 
 
-def _cut(operation: LinearizedOperation, options: Sequence[Value]) -> Maker | None:
+def _cut(operation: LinearizedOperation, others: Sequence[Value]) -> Maker | None:
     """Return the maker of `x[index]`, for an index of integers, slices, None and `...`."""
-    (index,) = options
+    (index,) = others
     if not _BASIC.issuperset(map(type, index if type(index) is tuple else (index,))):
         return None
 
@@ -126,7 +127,7 @@ def _cut(operation: LinearizedOperation, options: Sequence[Value]) -> Maker | No
 _BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
-def _positions(operation: LinearizedOperation, options: Sequence[Value]) -> Maker | None:
+def _positions(operation: LinearizedOperation, others: Sequence[Value]) -> Maker | None:
     """Return the maker of `x[rows]` or `x[i, j]`, for known positions, as rows of indices, along the first axes.
 
     The sizes are in no parameter, so no window of a `gather` is made, and kept, for each.
@@ -139,7 +140,7 @@ def _positions(operation: LinearizedOperation, options: Sequence[Value]) -> Make
     offset_dims, axes = eqn.params["dimension_numbers"][:2]
     num_rows, count = eqn.invars[1].aval.ndim - 1, len(axes)
     is_first = axes == tuple(range(count)) and offset_dims == tuple(range(num_rows, num_rows + len(offset_dims)))
-    if not is_first or not options[0].is_gather or eqn.params["mode"] is not lax.GatherScatterMode.PROMISE_IN_BOUNDS:
+    if not is_first or not others[0].is_gather or eqn.params["mode"] is not lax.GatherScatterMode.PROMISE_IN_BOUNDS:
         return None
 
     def lines(aval: ShapedArray, rows: ShapedArray) -> Lines | None:
@@ -173,7 +174,7 @@ def _positions(operation: LinearizedOperation, options: Sequence[Value]) -> Make
 # Sums and means
 
 
-def _sum(operation: LinearizedOperation, options: Sequence[Value]) -> Maker | None:
+def _sum(operation: LinearizedOperation, others: Sequence[Value]) -> Maker | None:
     """Return the maker of the sum over all axes."""
     aval, eqns = _equations_of(operation)
     if len(eqns) != 1 or not _adds_all(eqns[0], aval):
@@ -187,7 +188,7 @@ def _sum(operation: LinearizedOperation, options: Sequence[Value]) -> Maker | No
     return lines
 
 
-def _mean(operation: LinearizedOperation, options: Sequence[Value]) -> Maker | None:
+def _mean(operation: LinearizedOperation, others: Sequence[Value]) -> Maker | None:
     """Return the maker of the mean over all axes, which divides the sum by the number of elements."""
     aval, eqns = _equations_of(operation)
     if len(eqns) != 2 or not _adds_all(eqns[0], aval):
@@ -227,6 +228,7 @@ def _filled(aval: ShapedArray, ct: Value) -> Value:
     return out
 
 
+_NUM_ARRAYS = {"cut": 1, "positions": 2, "sum": 1, "mean": 1}
 _MAKERS: dict[str, Callable[[LinearizedOperation, Sequence[Value]], Maker | None]] = {
     "cut": _cut,
     "positions": _positions,

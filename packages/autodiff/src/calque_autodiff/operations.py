@@ -372,7 +372,7 @@ def _by_rules(
         trace = JaxprTrace(evaluation)
         arrays = [JitTracer(trace, aval, Var(aval), None) for aval in avals]
         known = function_program(trace, function, merged(is_array, arrays, others), options)
-        stepped = None if known is None else _stepped(known, [aval is avals[0] for aval in avals])
+        stepped = None if known is None else _stepped(known, [True, *[False] * (len(avals) - 1)])
     assert stepped is not None, function
     assert stepped.operation is not None, function
     return stepped.operation

@@ -40,7 +40,8 @@ class PyTreeDef:
     """
 
     __slots__ = (
-        "__weakref__", "_fit", "_fits", "_hash", "_key", "_paths", "_unflatten", "_unflattens", "nodes", "num_leaves",
+        "__weakref__", "_fit", "_fits", "_has_paths", "_hash", "_key", "_paths", "_unflatten", "_unflattens", "nodes",
+        "num_leaves",
     )  # fmt: skip
 
     def __init__(self, nodes: Nodes, num_leaves: int) -> None:
@@ -48,7 +49,8 @@ class PyTreeDef:
         self.num_leaves = num_leaves
         self._hash: int | None = None
         self._key: Hashable = None
-        self._paths: list[KeyPath] | None = None
+        self._paths: tuple[KeyPath, ...] | None = None
+        self._has_paths = True  # until it is known that a class has entries of its own
         self._unflatten: Unflatten | None = None
         self._fit: Fit | None = None
         self._unflattens = self._fits = 0
@@ -111,15 +113,16 @@ class PyTreeDef:
         nodes = tuple([node and (node[0], node[1], x) for node, x in zip(self.nodes, data)])
         return PyTreeDef(nodes, self.num_leaves)
 
-    def leaf_paths(self) -> list[KeyPath] | None:
-        """Return the key path of each leaf, as one list for all calls; None if a class has entries of its own.
+    def leaf_paths(self) -> tuple[KeyPath, ...] | None:
+        """Return the key path of each leaf, which is kept for later calls; None if a class has entries of its own.
 
         >>> from calque_pytree import structure
         >>> structure({"a": [1]}).leaf_paths()
-        [(DictKey(key='a'), SequenceKey(idx=0))]
+        ((DictKey(key='a'), SequenceKey(idx=0)),)
         """
-        if self._paths is None:
-            self._paths = leaf_paths(self.nodes)
+        if self._paths is None and self._has_paths:
+            paths = leaf_paths(self.nodes)
+            self._has_paths, self._paths = paths is not None, None if paths is None else tuple(paths)
         return self._paths
 
     def unflatten(self, leaves: Iterable[Leaf]) -> Tree:

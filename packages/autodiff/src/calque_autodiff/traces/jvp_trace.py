@@ -170,10 +170,12 @@ class JVPTrace(Trace):
         return [x if type(t) is Zero else self._result(primitive, x, t) for x, t in zip(outs, out_dots)]
 
     def _result(self, primitive: Primitive, x: Value, x_dot: Value) -> Value:
-        """Return a result of a rule with its tangent, whose type is checked."""
+        """Return a result of a rule with its tangent, whose type is checked; an integer is returned alone."""
         aval = typeof(x)
         if type(x_dot) is not JitTracer or x_dot.aval is not aval:  # rarely
             check_tangent(primitive, aval, x_dot)
+            if aval.kind in "iub":
+                return x
         return self.tracer(self, x, x_dot, aval)
 
     process_custom_derivative = call_by_rules

@@ -107,6 +107,7 @@ def combine_lines(ufunc: np.ufunc, lines: Value, places: Value, updates: Value) 
     [[1.0, 1.0], [0.0, 0.0], [2.0, 2.0]]
     """
     width = prod(lines.shape[1:])
+    places = places.astype(np.intp, copy=False)  # the number of an element may need more bits than that of its line
     elements = places if width == 1 else (places[:, None] * width + np.arange(width)).reshape(-1)
     ufunc.at(lines.reshape(-1), elements, updates.reshape(-1))
 

@@ -200,7 +200,7 @@ def clipped_lines(indices: Value, sizes: Sequence[int]) -> Value:
     """
     columns = [indices[..., i] for i in range(len(sizes))]
     if len(columns) == 1 and indices.size > _MANY and indices.min() >= 0 and indices.max() < sizes[0]:
-        return columns[0]  # a third of the time
+        return columns[0].astype(np.intp, copy=False)  # a third of the time
     return np.ravel_multi_index(columns, sizes, mode="clip")
 
 

@@ -55,6 +55,15 @@ class Programs:
             if epoch != rule_epoch():  # a rule was replaced meanwhile, by this thread or by another
                 self.forget_last()
 
+    def find(self, device_types: tuple[DeviceType, ...]) -> Any:
+        """Return the compiled call for device arrays alone, which the next call tries first; or `NOT_COMPILED`."""
+        compiled = self.by_device_types.get(device_types, NOT_COMPILED)
+        if compiled is not NOT_COMPILED:
+            self.last = compiled
+            if self.by_device_types.get(device_types) is not compiled:  # another thread has replaced a rule meanwhile
+                self.last = NOT_COMPILED
+        return compiled
+
     def forget_last(self) -> None:
         """Let the next call look its program up, under a key with the rule epoch."""
         self.recent.clear()

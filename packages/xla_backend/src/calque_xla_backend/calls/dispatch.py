@@ -43,8 +43,7 @@ def make(programs, general, active, Array, MISSING, NOT_COMPILED, hide_frames):
     if compiled.is_flat:
      types = [{device_types}]
      if types != compiled.device_types:
-      compiled = NOT_COMPILED if active else programs.by_device_types.get(tuple(types), NOT_COMPILED)
-      if compiled is not NOT_COMPILED: programs.last = compiled
+      compiled = NOT_COMPILED if active else programs.find(tuple(types))
      buffers = [{buffers}]
     else:
      leaves = compiled.fit(({arguments}))

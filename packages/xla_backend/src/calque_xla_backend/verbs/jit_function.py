@@ -65,9 +65,12 @@ class JitFunction:
             return self.traced.fun(*args, **kwargs)
         statics, static_keys, dynamic = self.traced.split(args, kwargs)
         try:
-            for compiled in self.programs.recall():
+            epoch = rule_epoch()
+            for number, compiled in enumerate(self.programs.recall()):
                 outs = compiled.attempt(static_keys, *dynamic)
                 if outs is not None:
+                    if number:
+                        self.programs.record(compiled, epoch)
                     return compiled.result(outs)
             call = self.traced.call(statics, static_keys, dynamic)
             if here().trace is evaluation and not any(map(is_tracer, call.leaves)):
