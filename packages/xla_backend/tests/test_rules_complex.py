@@ -177,3 +177,14 @@ def test_powers_of_numbers_near_one_compile_to_all_digits_of_each_part(dtype):
     x, y = (1 + step).astype(dtype), np.array([0.3 + 1j, -1.5, 2j, 0.7 - 0.2j, 3.0]).astype(dtype)
     check_parts(jit(lax.pow)(x, y), lax.pow(x, y), 32)
     check_parts(jit(lax.pow)(x, y[0]), lax.pow(x, y[0]), 32)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", ["exp", "expm1", "sin", "tan", "sinh", "tanh"])
+def test_functions_that_are_real_on_the_real_axis_keep_the_sign_of_a_zero(name, dtype):
+    z = np.array([complex(x, y) for x in (-2.0, -0.5, 1.2, 2.0) for y in (0.0, -0.0)], dtype)
+    fun = getattr(lax, name)
+    np.testing.assert_array_equal(np.signbit(jit(fun)(z).imag), np.signbit(np.asarray(fun(z)).imag))
+    if name in ("sin", "tan", "sinh", "tanh"):
+        z = np.array([complex(x, y) for y in (-2.0, -0.5, 1.2) for x in (0.0, -0.0)], dtype)
+        np.testing.assert_array_equal(np.signbit(jit(fun)(z).real), np.signbit(np.asarray(fun(z)).real))

@@ -98,6 +98,14 @@ def with_sign_of(size: IrValue, x: IrValue, aval: ShapedArray) -> IrValue:
     return hlo.select(is_negative, hlo.negate(size), size)
 
 
+def with_zero_of(part: IrValue, side: IrValue, aval: ShapedArray) -> IrValue:
+    """Return the part of a result, numbers of type `aval`; where the same part of the operand is a zero, that zero.
+
+    A function that is real on the real axis so stays on the side of the axis where its operand is.
+    """
+    return hlo.select(compare("EQ", side, splat(0, aval)), side, part)
+
+
 def splat(value: Any, aval: ShapedArray) -> IrValue:
     """Return an array of type `aval` whose elements are all `value`."""
     return hlo.broadcast_in_dim(aval_to_ir_type(aval), ir_constant(value, aval.dtype), [])

@@ -22,7 +22,7 @@ from calque_core.lax import (
     sqrt_p,
     square_p,
 )
-from calque_xla_backend.define import IrValue, compare, elementwise, splat, with_sign_of
+from calque_xla_backend.define import IrValue, compare, elementwise, splat, with_sign_of, with_zero_of
 from calque_xla_backend.modules.lowering import LoweringRuleContext, broadcast_operands, register_lowering
 from calque_xla_backend.rules.convert import in_single
 
@@ -94,11 +94,15 @@ def exp_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
 
 
 def _complex_exp(aval: ShapedArray, x: IrValue) -> IrValue:
-    """Return 0 for an infinite real part below zero, whatever the angle is: XLA multiplies 0 by cos(inf)."""
-    part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
+    """Return 0 for an infinite real part below zero, whatever the angle is: XLA multiplies 0 by cos(inf).
+
+    On the real axis the imaginary part is the operand's zero: XLA loses its sign.
+    """
+    part_aval, out = shaped_array(aval.shape, real_dtype(aval.dtype)), hlo.exponential(x)
     is_zero = compare("EQ", hlo.real(x), splat(-math.inf, part_aval))
     is_lost = hlo.and_(is_zero, hlo.not_(hlo.is_finite(hlo.imag(x))))
-    return hlo.select(is_lost, splat(0, aval), hlo.exponential(x))
+    on_axis = hlo.complex(hlo.real(out), with_zero_of(hlo.imag(out), hlo.imag(x), part_aval))
+    return hlo.select(is_lost, splat(0, aval), on_axis)
 
 
 elementwise(log_p, hlo.log)
@@ -132,10 +136,8 @@ def _complex_exp2(aval: ShapedArray, x: IrValue) -> IrValue:
 @in_single
 def expm1_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """Take the imaginary part from exp, which is the same: XLA's expm1 has 0 where the real part is near -1."""
-    out = hlo.exponential_minus_one(x)
-    if ctx.avals_in[0].kind == "c":
-        out = hlo.complex(hlo.real(out), hlo.imag(hlo.exponential(x)))
-    return [out]
+    (aval,), out = ctx.avals_in, hlo.exponential_minus_one(x)
+    return [hlo.complex(hlo.real(out), hlo.imag(_complex_exp(aval, x))) if aval.kind == "c" else out]
 
 
 @register_lowering(log1p_p)

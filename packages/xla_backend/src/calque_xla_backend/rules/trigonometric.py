@@ -25,7 +25,7 @@ from calque_core.lax import (
     tan_p,
     tanh_p,
 )
-from calque_xla_backend.define import IrValue, compare, elementwise, splat, with_sign_of
+from calque_xla_backend.define import IrValue, compare, elementwise, splat, with_sign_of, with_zero_of
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.rules.convert import in_single
 
@@ -195,7 +195,8 @@ def _complex_tanh(aval: ShapedArray, x: IrValue) -> IrValue:
     divisor = hlo.add(hlo.multiply(sinh, sinh), hlo.multiply(cos, cos))
     near = (hlo.divide(hlo.multiply(x, y), divisor) for x, y in ((sinh, cosh), (sin, cos)))
     far = hlo.real(out), hlo.imag(out)
-    return hlo.complex(*(hlo.select(is_near, close, away) for close, away in zip(near, far)))
+    parts = (hlo.select(is_near, close, away) for close, away in zip(near, far))
+    return hlo.complex(*(with_zero_of(part, side, part_aval) for part, side in zip(parts, (a, b))))
 
 
 # Inverses of the hyperbolic functions
