@@ -113,7 +113,8 @@ def test_a_sharding_is_no_device_that_is_listed_or_the_default(drum):
 @pytest.mark.parametrize("device", ["gpu", "CPU", 0, object], ids=str)
 def test_an_unknown_device_is_refused_and_the_known_ones_are_listed(device, drum):
     words = (
-        rf"^to_device at test_array_.*got device={re.escape(repr(device))}, which is .* Use one of: 'cpu', .*Drum\(\)\."
+        rf"^to_device at test_array_.*got device={re.escape(repr(device))}, which is .* Use one of: 'cpu', "
+        r".*Drum\(\); or a sharding\."
     )
     with pytest.raises(ValueError, match=words):
         traced(lambda x: x.to_device(device))

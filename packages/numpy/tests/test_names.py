@@ -179,6 +179,7 @@ WITHOUT_RULE = {
         r"Use calque\.numpy\.put_along_axis\(x, indices, values, axis\)\.",
     ),
     "emath.sqrt": (np.emath.sqrt, r"Its dtype depends on values\. Use numpy\.sqrt\(x\.astype\(complex\)\)\."),
+    "emath.power": (lambda x: np.emath.power(x, 0.5), r"Use numpy\.power\(x\.astype\(complex\), y\)\."),
     "emath.logn": (lambda x: np.emath.logn(2, x), r"Use numpy\.log\(x\.astype\(complex\)\) / numpy\.log\(n\)\."),
 }
 

@@ -31,7 +31,7 @@ from calque_core.extend.numpy_functions import (
 )
 from calque_core.extend.numpy_functions import sum as total
 from calque_numpy.creation import asarray
-from calque_numpy.places import is_known
+from calque_numpy.places import known_array
 from calque_numpy.statistics import spread_weights
 
 Value = Any
@@ -326,13 +326,16 @@ def _keep(result: Value, q_ndim: int, axes: tuple[int, ...], keepdims: bool) -> 
 def _weight_rows(name: str, a: Value, axis: Axes, weights: Value) -> Value:
     """Return the weights as floats in the order of the rows.
 
-    Raises: TypeError for complex weights; ValueError for negative ones that are known.
+    Raises: TypeError for complex weights; ValueError for known ones that are negative, not finite, or zero alone.
     """
     weights = asarray(weights)
     if typeof(weights).kind == "c":
         raise TypeError(f"{name}{place()}: the weights are {typeof(weights)}. Give real numbers.")
-    if is_known(weights) and (weights < 0).any():
+    values = known_array(weights)
+    if values is not None and (values < 0).any():
         raise ValueError(f"{name}{place()}: a weight is negative. Give weights of zero or more.")
+    if values is not None and not (np.isfinite(values).all() and values.any()):
+        raise ValueError(f"{name}{place()}: a weight is not finite, or all weights are zero. Give finite weights.")
     weights = as_dtype(spread_weights(name, typeof(asarray(a)), axis, weights), canonicalize_dtype(np.float64))
     return _rows(name, lax.stop_gradient(weights), axis)[0]
 

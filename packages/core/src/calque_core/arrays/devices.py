@@ -39,7 +39,9 @@ def on_device(caller: str, x: Value, device: Device) -> Value:
     backend = backend_of(device) or backend_of_sharding(device)
     if backend is None and not (isinstance(device, str) and device == HOST):
         devices = ", ".join(map(repr, known_devices()))
-        raise ValueError(f"{caller}{where()} got device={device!r}, which is not a device. Use one of: {devices}.")
+        raise ValueError(
+            f"{caller}{where()} got device={device!r}, which is not a device. Use one of: {devices}; or a sharding."
+        )
     if is_tracer(x):
         return x
     return np.asarray(x) if backend is None else backend.put(x, device)

@@ -329,8 +329,8 @@ def _instead(function: Any, module: str) -> str:
     if function.__name__ in reasons:
         return f"It {reasons[function.__name__]}"
     if module == "numpy.emath":
-        log = "log(x.astype(complex)) / numpy.log(n)"
-        formula = log if function.__name__ == "logn" else f"{function.__name__}(x.astype(complex))"
+        formulas = {"logn": "log(x.astype(complex)) / numpy.log(n)", "power": "power(x.astype(complex), y)"}
+        formula = formulas.get(function.__name__, f"{function.__name__}(x.astype(complex))")
         return f"Its dtype depends on values. Use numpy.{formula}"
     is_ufunc = isinstance(function, np.ufunc)
     owners = dict.fromkeys(ufunc_names() if is_ufunc else function_names(), "numpy")

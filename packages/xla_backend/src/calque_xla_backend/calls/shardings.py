@@ -26,7 +26,7 @@ from calque_xla_backend.runtime.sharding import SHARDINGS, NamedSharding, Single
 
 Value = Any
 Tree = Any
-ADVICE = "Use a NamedSharding; a PartitionSpec under config.set_mesh; or None, which leaves it to XLA"
+ADVICE = "Use a sharding; a PartitionSpec under config.set_mesh; or None, which leaves it to XLA"
 
 
 @dataclass(frozen=True, slots=True)
