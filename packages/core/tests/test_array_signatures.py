@@ -22,7 +22,7 @@ ARRAYS = DECLARED["ArraySignatures"]
 OF_EACH_CLASS = {
     "__array__", "__bool__", "__complex__", "__float__", "__index__", "__int__", "item", "tolist",
 }  # fmt: skip
-REFUSED = {*CHANGES, "sort", "__setitem__"}
+REFUSED = {*CHANGES, "sort", "__setitem__", "itemset", "newbyteorder", "ptp", "tostring"}  # the last: NumPy 2.0's
 PROTOCOLS = {"__array_function__", "__array_priority__", "__array_ufunc__", "__hash__"}
 OPERATIONS = {**vars(ArrayMethods), **vars(ArrayOperations)}
 
