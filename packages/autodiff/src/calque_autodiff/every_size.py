@@ -50,13 +50,13 @@ def in_every_size(
 ) -> Callable[[Sequence[Shape]], LinearizedOperation | None] | None:
     """Return the function from shapes of the arrays to the operation on arrays of these shapes, or to None; or None.
 
-    `operation` is a function of arrays, of which the first alone has a tangent, and of `others`, which are no arrays.
+    `operation` is the function on arrays and on other values, `others`; only the first array has a tangent.
     """
     programs = operation.programs()
     kind = linear_in_every_size[function]
     avals = programs.program.in_avals
     if operation.pull is None or [*programs.mask] != [True, *[False] * (_NUM_ARRAYS[kind] - 1)]:
-        return None  # an index that is an array without a tangent, say
+        return None  # the index is an array without a tangent, say
     lines = _MAKERS[kind](operation, others)
     if lines is None:
         return None

@@ -36,7 +36,7 @@ def known_array(x: Value) -> Any:
 
 
 def known_arrays(*arrays: Value) -> Any:
-    """Return the values of arrays of which at least one is traced, or None if one is not known, or none is traced."""
+    """Return the values of arrays, at least one of them traced; None if a value is unknown, or no array is traced."""
     if not any(map(is_tracer, arrays)):
         return None
     values = tuple(map(known_array, arrays))

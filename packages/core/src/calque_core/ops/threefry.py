@@ -95,7 +95,7 @@ def threefry2x32_impl(*words: Value) -> list[Value]:
 
 
 def _enciphered(first: int, second: int, high: int, low: int) -> tuple[int, int]:
-    """Return the cipher of one counter, by integers of which the lowest 32 bits count."""
+    """Return the cipher of one counter, by Python's integers, cut to 32 bits after each sum."""
     keys = (first, second, first ^ second ^ _PARITY)
     high, low = (high + keys[0]) & _MASK, (low + keys[1]) & _MASK
     for block in range(5):

@@ -189,7 +189,7 @@ _COUNTED = 1 << 13  # lines of an axis whose numbers are kept in memory
 
 
 def clipped_lines(indices: Value, sizes: Sequence[int]) -> Value:
-    """Return the positions of lines along axes of these sizes, of positions outside the nearest line's.
+    """Return the positions of lines along axes of these sizes; an index outside means the nearest line.
 
     Shapes: indices [*rows, k] -> [*rows].
 
@@ -204,7 +204,7 @@ def clipped_lines(indices: Value, sizes: Sequence[int]) -> Value:
     return np.ravel_multi_index(columns, sizes, mode="clip")
 
 
-_MANY = 1 << 10  # positions, of which the extremes are found in less time than clipped ones
+_MANY = 1 << 10  # positions: to find the least and the greatest takes less time than to clip all
 
 windows_of: Callable[..., Windows] = lru_cache(maxsize=4096)(Windows)
 
