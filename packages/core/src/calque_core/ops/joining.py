@@ -8,6 +8,7 @@ Read next: `shape.py`, the operations of one array.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
@@ -65,21 +66,11 @@ def concatenate_impl(*operands: Value, dimension: int) -> Value:
     return np.concatenate(operands, dimension)
 
 
-def concatenate_impl_for_types(*avals: ShapedArray, dimension: int) -> Callable[..., Value]:
-    if len(avals) != 2:
-        return lambda *operands: np.concatenate(operands, dimension)
-    sizes = [aval.shape[dimension] for aval in avals]
-    whole, dtype = _resized(avals[0], dimension, sum(sizes)).shape, avals[0].dtype
-    before = (slice(None),) * dimension
-    first, second = (*before, slice(sizes[0])), (*before, slice(sizes[0], None))
+def concatenate_impl_for_types(*_: ShapedArray, dimension: int) -> Callable[..., Value]:
+    return lambda *operands: _concatenate_arrays(operands, dimension)
 
-    def join(x: Value, y: Value) -> Value:  # 0.1 us sooner
-        out = np.empty(whole, dtype)
-        out[first] = x
-        out[second] = y
-        return out
 
-    return join
+_concatenate_arrays = inspect.unwrap(np.concatenate)  # asks no operand for `__array_function__`; 0.2 us sooner
 
 
 concatenate_p.def_impl(concatenate_impl, leaf=True, for_types=concatenate_impl_for_types, makes_arrays=True)
@@ -97,7 +88,9 @@ def concatenate(operands: Sequence[Value], dimension: int) -> Value:
     array([1., 2., 3.])
     """
     operands, avals = _of_one_dtype("concatenate", operands)
-    dimension = canonical_axis("concatenate", dimension, len(avals[0].shape))
+    ndim = len(avals[0].shape)
+    if type(dimension) is not int or not 0 <= dimension < ndim:
+        dimension = canonical_axis("concatenate", dimension, ndim)
     if len(avals) > 1:  # equal types fit; 0.3 us sooner
         concatenate_p.abstract(*avals, dimension=dimension)
     return as_result(operands[0]) if len(operands) == 1 else concatenate_p.bind(*operands, dimension=dimension)
