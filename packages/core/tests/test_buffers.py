@@ -100,10 +100,13 @@ def test_a_repetition_is_the_evaluation_of_its_operation():
     function = lax.broadcast_in_dim_p.impl_for_types([make_jaxpr(lambda x: x)(ROW).in_avals[0]], ROWS)
     assert type(function) is Repetition
     np.testing.assert_array_equal(function(ROW), np.broadcast_to(ROW, (3, 4)))
-    assert function.view(ROW).shape == function.shape == (1, 4)
+    assert function.view(ROW).shape == function.shape == (4,)
+    column = lax.broadcast_in_dim_p.impl_for_types([make_jaxpr(lambda x: x)(ROW).in_avals[0]], COLUMNS)
+    assert column.view(ROW).shape == column.shape == (4, 1)
 
 
 ROWS = {"shape": (3, 4), "broadcast_dimensions": (1,)}
+COLUMNS = {"shape": (4, 3), "broadcast_dimensions": (0,)}
 
 
 def test_a_primitive_whose_results_may_be_views_is_no_owner():

@@ -41,6 +41,19 @@ def test_the_function_gives_the_results_of_the_program(f):
         np.testing.assert_array_equal(got, want)
 
 
+def test_an_array_that_a_ufunc_repeats_later_is_kept_until_then():
+    def f(x):
+        row = 2.0 * x
+        rows = lax.broadcast_in_dim(row, (3, 4), (1,))
+        last = lax.sin(row)
+        square = lax.broadcast_in_dim(last, (3, 4), (1,))
+        return lax.add(lax.sub(np.ones((3, 4)), rows), square), lax.exp(last)
+
+    (first, second), row = as_function(make_jaxpr(f)(X))(X), 2.0 * X
+    np.testing.assert_array_equal(first, np.ones((3, 4)) - row + np.sin(row))
+    np.testing.assert_array_equal(second, np.exp(np.sin(row)))
+
+
 UNARY = [lax.neg, lax.abs, lax.sign, lax.square, lax.bitwise_not]
 SECOND = [lambda y: y, lambda y: y[1], lambda y: y[1].item()]
 

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_autodiff.every_size import in_every_size
-from calque_autodiff.jaxprs import linearization
+from calque_autodiff.jaxprs import Linearized, linearization
+from calque_autodiff.partial_eval import at_places, without_repeats
 from calque_autodiff.recorded import recorded_jvp
 from calque_autodiff.traces.steps import (
     FLOATS,
@@ -71,7 +72,7 @@ from calque_core.extend import (
     merge_equal_equations,
     merged,
 )
-from calque_core.lax import reduce_sum_p
+from calque_core.lax import broadcast_in_dim_p, reduce_sum_p
 
 Value = Any
 
@@ -103,7 +104,8 @@ def _linearized(program: Jaxpr, mask: Sequence[bool], multiple_results: bool) ->
     outs, avals = program.outvars, program.in_avals
     if not here().settings.enable_x64 and any(canonicalize_dtype(aval.dtype) != aval.dtype for aval in avals):
         return None  # whether the cotangent has 32 bits depends on the settings of the backward pass
-    known, linear, sources = linearization(program, mask)  # without copies, which one use does not repay
+    halves = linearization(program, mask)  # without copies, which one use does not repay
+    known, linear, sources = _repeated_late(halves, len(outs))
     known = _simplified(known)
     dot_avals = [None if type(v) is Literal else v.aval for v in linear.outvars]
     if not is_straight(known):
@@ -126,6 +128,27 @@ def _linearized(program: Jaxpr, mask: Sequence[bool], multiple_results: bool) ->
     programs = Programs(program, mask, jaxpr_as_fun(known), sources, linear, pull_for)
     push = cache(partial(_push, program, mask))
     return LinearizedOperation([v.aval for v in outs], dot_avals, (function, captured), pull, push, programs)
+
+
+def _repeated_late(halves: Linearized, num_outs: int) -> Linearized:
+    """Return halves whose residuals are no repeated arrays: the linear half repeats the operands, which are smaller.
+
+    A ufunc repeats them itself, so that nobody makes or keeps the repeated array.
+    """
+    known, linear, _ = halves
+    made_by = {eqn.outvars[0]: eqn for eqn in known.eqns if eqn.primitive is broadcast_in_dim_p}
+    residuals = at_places(halves.sources, known.invars, known.outvars)
+    late = [made_by.get(x) if type(x) is Var and x not in known.outvars[:num_outs] else None for x in residuals]
+    if not any(late):
+        return halves
+    invars, eqns = list(linear.invars), list(linear.eqns)
+    for i, eqn in enumerate(late):
+        if eqn is not None and type(eqn.invars[0]) is Var:
+            residuals[i] = eqn.invars[0]
+            invars[i] = Var(eqn.invars[0].aval)
+            eqns.insert(0, eqn.replace(invars=[invars[i]], outvars=[linear.invars[i]]))
+    smaller, sources = without_repeats(known.replace(outvars=[*known.outvars[:num_outs], *residuals]), num_outs)
+    return Linearized(smaller, linear.replace(invars=invars, eqns=eqns), sources)
 
 
 def _pull(settings: Settings, linear: Jaxpr, num_residuals: int, has_ct: tuple[bool, ...]) -> Pull:

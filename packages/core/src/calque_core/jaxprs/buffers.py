@@ -22,10 +22,15 @@ Function = Callable[..., Any]
 Shape = tuple[int, ...]
 
 
-class Repetition(Record):
-    """The evaluation of an operation that repeats its operand, `repeat`; `view` is the operand with axes of size 1.
+def unchanged(x: Any) -> Any:
+    """Return the operand: a view that takes no call."""
+    return x
 
-    `shape` is the shape of the view: as many axes as the result has, or none.
+
+class Repetition(Record):
+    """The evaluation of an operation that repeats its operand, `repeat`; `view` is the operand as a ufunc repeats it.
+
+    `shape` is the shape of the view: axes of size 1 stand where axes are repeated, unless they are the first ones.
     """
 
     repeat: Function

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.jaxprs.buffers import addition_of, calls_of
+from calque_core.jaxprs.buffers import addition_of, calls_of, unchanged
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 
 Value = Any
@@ -83,15 +83,21 @@ class StraightLine:
             self.names[v] = self.constant(const)
         calls, own = calls_of(program, private)
         self.private.update(own)
+        named_twice: set[Atom] = set()  # arrays with two variables, which no line drops
         for eqn, function, into, dead in calls:
             operands = list(map(self.name, eqn.invars))
+            if function is unchanged:
+                self.names[eqn.outvars[0]] = operands[0]
+                named_twice.update((eqn.invars[0], eqn.outvars[0]))
+                continue
             if into is not None:
                 operands.append(f"out={self.name(into)}" if function in _BY_KEYWORD else self.name(into))
             names = [self.names.setdefault(v, f"x{len(self.names)}") for v in eqn.outvars]
             target = f"({', '.join(names)},)" if eqn.primitive.multiple_results else names[0]
             self.lines.append(f"{target} = {self.constant(function)}({', '.join(operands)})")
-            if dead:
-                self.lines.append(f"del {', '.join(self.names[v] for v in dead)}")
+            dropped = [self.names[v] for v in dead if v not in named_twice]
+            if dropped:
+                self.lines.append(f"del {', '.join(dropped)}")
         return [self.name(v) for v in program.outvars]
 
     def adds(self, program: Jaxpr, total: str) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.jaxprs.buffers import Repetition
+from calque_core.jaxprs.buffers import Repetition, unchanged
 from calque_core.ops.axes import integer, integers
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
@@ -61,7 +61,7 @@ def broadcast_in_dim_impl_for_types(
 ) -> Callable[..., Value] | None:
     dtype = x_aval.dtype
     if not x_aval.shape:
-        return Repetition(partial(_filled, shape, dtype), _unchanged, ()) if shape else None
+        return Repetition(partial(_filled, shape, dtype), unchanged, ()) if shape else None
     aligned = _aligned(x_aval.shape, shape, broadcast_dimensions)
 
     def repeat(x: Value) -> Value:
@@ -69,6 +69,8 @@ def broadcast_in_dim_impl_for_types(
         out[...] = x.reshape(aligned)
         return out
 
+    if broadcast_dimensions == tuple(range(len(shape)))[-len(broadcast_dimensions) :]:  # as NumPy aligns axes
+        return Repetition(repeat, unchanged, x_aval.shape)
     return Repetition(repeat, methodcaller("reshape", aligned), aligned)
 
 
@@ -77,10 +79,6 @@ def _filled(shape: Shape, dtype: np.dtype[Any], x: Value) -> Value:
     out = np.empty(shape, dtype)
     out.fill(x)
     return out
-
-
-def _unchanged(x: Value) -> Value:
-    return x
 
 
 broadcast_in_dim_p.def_impl(
