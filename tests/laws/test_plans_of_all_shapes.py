@@ -118,12 +118,13 @@ def twice(f, x, *args):
 
 
 def kept(f, x, *args):
-    """Return the linear function of a derivative as its numbers, and its result for another cotangent under `vmap`."""
+    """Return the linear function of a derivative as its numbers, and its results: under `vmap`, after a round trip."""
     out, pull = calque.vjp(lambda x: f(x, *args), x)
     if np.asarray(out).dtype.kind not in "fc":
         return out
     cts = np.stack([np.asarray(out), np.asarray(out)])
-    return out, calque.vmap(pull)(cts), calque.tree.leaves(pull)
+    again = calque.tree.map(lambda leaf: leaf, pull)
+    return out, calque.vmap(pull)(cts), again(np.asarray(out)), calque.tree.leaves(pull)
 
 
 def on_device(f, x, *args):
@@ -133,14 +134,14 @@ def on_device(f, x, *args):
 WAYS = {"on device": on_device, "backward": backward, "forward": forward, "twice": twice, "kept": kept}
 
 
-def check(f, arguments, way):
+def check(f, arguments, way, first=(3,), shapes=SHAPES):
     """Compare the results in each shape with those of the rules, after plans were made for the first shape."""
     run = WAYS[way]
     with np.errstate(all="ignore"):
         plans._forget_plans()
         for _ in range(4):
-            outcome(lambda: run(f, *arguments((3,))))
-        cases = [shape for shape in SHAPES for _ in range(2)] + [(4,)] * 4
+            outcome(lambda: run(f, *arguments(first)))
+        cases = [shape for shape in shapes for _ in range(2)] + [shapes[0]] * 4
         later = [outcome(partial(run, f, *arguments(shape))) for shape in cases]
         for shape, got in zip(cases, later, strict=True):
             plans._forget_plans()
@@ -170,6 +171,92 @@ def test_functions_of_two_arrays(name, partner, dtype, way):
     check(BINARY[name], arguments, way)
 
 
+SIZES = [(4, 4, 4), (2, 7, 3), (1, 4, 5), (3, 1, 5), (3, 4, 1), (0, 4, 5), (3, 0, 2), (60, 50, 40), (6, 2, 2)]
+MATRICES = {
+    "x.sum(0)": lambda x: x.sum(0),
+    "sum(x, -1, keepdims=True)": lambda x: np.sum(x, -1, keepdims=True),
+    "sum(x, (1, 0))": lambda x: np.sum(x, (1, 0)),
+    "sum(x, ())": lambda x: np.sum(x, ()),
+    "x.mean(1)": lambda x: x.mean(1),
+    "x - mean(x, 0)": lambda x: x - np.mean(x, 0),
+    "x - mean(x, -1, keepdims=True)": lambda x: x - np.mean(x, -1, keepdims=True),
+    "x.max(1)": lambda x: x.max(1),
+    "min(x)": lambda x: np.min(x),
+    "x - max(x, 0, keepdims=True)": lambda x: x - np.max(x, 0, keepdims=True),
+    "softmax": lambda x: np.exp(x - x.max(-1, keepdims=True)) / np.exp(x).sum(-1)[:, None],
+    "x.T": lambda x: x.T * 2.0,
+    "transpose(x, (0, 1))": lambda x: np.transpose(x, (0, 1)),
+    "x.transpose()": lambda x: np.sin(x).transpose(),
+    "x.T @ x": lambda x: x.T @ x,
+    "x @ x": lambda x: x @ x,
+    "dot(x[0], x.T)": lambda x: np.dot(x[0], x.T),
+    "x @ ones": lambda x: x @ np.ones(x.shape[1]),
+    "ones @ x": lambda x: np.ones((2, x.shape[0])) @ x,
+    "lax.dot": lambda x: lax.dot(x, lax.transpose(x, (1, 0))),
+    "x * row": lambda x: x * np.arange(1.0, x.shape[1] + 1.0),
+    "x * x[0] + x[:, :1]": lambda x: x * x[0] + x[:, :1],
+    "where(mask, x, row)": lambda x: np.where(np.arange(x.shape[0])[:, None] > 1, x, x[-1] ** 2),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.sampled(keep=0.1)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+@pytest.mark.parametrize("name", MATRICES)
+def test_functions_of_one_matrix(name, dtype, way):
+    check(MATRICES[name], lambda sizes: [numbers(sizes[:2], dtype)], way, (3, 4, 5), SIZES)
+
+
+REPEATED = {
+    "a row": lambda n, k, m: ((n, k), (k,)),
+    "a column": lambda n, k, m: ((n, 1), (n, k)),
+    "an outer product": lambda n, k, m: ((n, 1), (k,)),
+    "one element": lambda n, k, m: ((n, k), (1, 1)),
+    "three axes": lambda n, k, m: ((n, 1, k), (m, 1)),
+}
+FACTORS = {
+    "matrices": lambda n, k, m: ((n, k), (k, m)),
+    "a matrix and a vector": lambda n, k, m: ((n, k), (k,)),
+    "a vector and a matrix": lambda n, k, m: ((k,), (k, m)),
+    "vectors": lambda n, k, m: ((k,), (k,)),
+    "matrices and a matrix": lambda n, k, m: ((n, 2, k), (k, m)),
+    "a matrix and matrices": lambda n, k, m: ((n, k), (2, k, m)),
+    "pairs of matrices": lambda n, k, m: ((m, n, k), (m, k, 2)),
+}
+OF_TWO = {
+    **{
+        name: (BINARY[name], REPEATED)
+        for name in ("x+y", "x*y", "x/y", "x**y", "where2", "hypot", "maximum", "logaddexp")
+    },
+    **{f"special.{name}": (BINARY[name], REPEATED) for name in ("xlogy", "betaln")},
+    "x-y": (lambda x, y: x - y, REPEATED),
+    "x @ y": (lambda x, y: x @ y, FACTORS),
+    "matmul": (np.matmul, FACTORS),
+    "dot": (np.dot, FACTORS),
+    "sin(x) @ y": (lambda x, y: np.sin(x) @ y, FACTORS),
+}
+CASES_OF_TWO = [(name, shapes) for name, (_, table) in OF_TWO.items() for shapes in table]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.sampled(keep=0.04)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dtypes", [("float64", "float64"), ("float32", "float32"), ("float64", "complex128")])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["first", "second"])
+@pytest.mark.parametrize(("name", "shapes"), CASES_OF_TWO)
+def test_functions_of_two_arrays_of_other_shapes(name, shapes, order, dtypes, way):
+    """`order` tells which array has the tangent, where one has it alone."""
+    f, table = OF_TWO[name]
+
+    def arguments(sizes):
+        return [numbers(shape, dtype) for shape, dtype in zip(table[shapes](*sizes), dtypes, strict=True)][
+            :: 1 - 2 * order[0]
+        ]
+
+    check(f if order == (0, 1) else lambda x, y: f(y, x), arguments, way, (3, 4, 5), SIZES)
+
+
 @pytest.mark.parametrize("around", [config.enable_x64, lambda: config.enable_x64(False)], ids=["64 bits", "32 bits"])
 def test_new_lengths_run_no_rule(around, monkeypatch):
     ran, run_rule = [], JVPTrace.run_rule
@@ -177,6 +264,7 @@ def test_new_lengths_run_no_rule(around, monkeypatch):
     monkeypatch.setattr(JVPTrace, "run_rule", count)
     loss = calque.grad(lambda x, w: np.sum(np.where(x > 0.5, np.tanh(w * x) ** 2, 3.0 - x) / (1.0 + x)), (0, 1))
     read = lambda x, order: np.sum(x[order[1:]] * x[1:]) + np.sum(x[order > 2]) + np.sum(x[order, order % 3])
+    params = {"w": np.ones((3, 2)), "b": np.ones(2), "v": np.ones((2, 2))}
     with around():
         plans._forget_plans()
         for n in range(3, 40):
@@ -184,12 +272,21 @@ def test_new_lengths_run_no_rule(around, monkeypatch):
             loss(np.linspace(0.0, 1.0, n), 0.3)
             calque.grad(lambda x: np.mean((x[1:] - x[:-1]) ** 2) * x[0] + x[1:][-1])(np.linspace(0.0, 1.0, n))
             calque.grad(read)(np.ones((n, 3)), np.arange(n)[::-1])
+            calque.grad(network)(params, np.ones((n, 3)))
             assert not ran or n < 9
     with around():
         for n in (38, 38, 39):
             loss(np.linspace(0.0, 1.0, n), 0.3)
     kept = [*function_operations._taken, *primitive_operations._taken]
     assert len({key[0] for key in kept if type(key[1]) is ShapedArray and key[1].shape == (38,)}) >= 6
+
+
+def network(params, x):
+    """Return the mean loss of a network for a batch `x`."""
+    hidden = np.tanh(x @ params["w"] + params["b"])
+    scores = np.dot(hidden, params["v"]) / np.sum(params["b"])
+    scores = scores - np.max(scores, axis=1, keepdims=True)
+    return np.mean(np.log(np.sum(np.exp(scores), axis=1)) - scores[:, 0]) + np.sum(hidden.mean(0))
 
 
 def test_an_index_that_leaves_an_array_of_another_length_is_an_error_in_words():

@@ -92,7 +92,7 @@ def shared_plans(made):
         made.append(aval.shape)
         return aval.shape
 
-    return Plans(make, lambda plan, shape, aval: lambda new: ("shared", plan, new))
+    return Plans(make, lambda plan, shapes, aval: lambda new: ("shared", plan, *new))
 
 
 def of_shapes(plans, *shapes, dtype="f8"):
@@ -103,9 +103,9 @@ def of_shapes(plans, *shapes, dtype="f8"):
 def test_meetings_in_all_shapes_count_together_and_make_one_plan():
     made = []
     plans = shared_plans(made)
-    assert of_shapes(plans, (2,), (3,), (4,), (5,), (0,)) == [
+    assert of_shapes(plans, (2,), (3,), (4,), (5,), (6,)) == [
         *[None, None, (4,)],
-        *[("shared", (4,), (5,)), ("shared", (4,), (0,))],
+        *[("shared", (4,), (5,)), ("shared", (4,), (6,))],
     ]
     assert made == [(4,)]
 
@@ -120,16 +120,16 @@ def test_a_shape_that_is_met_once_leaves_a_key_alone_and_then_its_plan():
     assert of_shapes(plans, (5,), (5,)) == [("shared", (4,), (5,))] * 2
 
 
-def test_another_rank_dtype_or_a_large_array_has_a_plan_of_its_own():
+def test_another_rank_dtype_a_size_of_0_or_1_or_a_large_array_has_a_plan_of_its_own():
     made = []
     plans = shared_plans(made)
     of_shapes(plans, (2,), (3,), (4,))
     assert of_shapes(plans, (2, 2)) == of_shapes(plans, (9000,)) == of_shapes(plans, (2,), dtype="f4") == [None]
-    assert of_shapes(plans, ()) == [None]
+    assert of_shapes(plans, ()) == of_shapes(plans, (1,)) == of_shapes(plans, (0,)) == [None]
 
 
 def test_a_plan_that_cannot_be_shared_is_one_for_its_shape():
-    plans = Plans(lambda aval: aval.shape, lambda plan, shape, aval: None)
+    plans = Plans(lambda aval: aval.shape, lambda plan, shapes, aval: None)
     assert of_shapes(plans, (2,), (3,), (4,), (5,), (5,), (5,)) == [None, None, (4,), None, None, (5,)]
 
 
@@ -137,9 +137,9 @@ def test_shared_plans_are_the_first_to_be_dropped(monkeypatch):
     monkeypatch.setattr("calque_core.staging.plans._LIMIT", 10)
     made = []
     plans = shared_plans(made)
-    for n in range(1, 50):
+    for n in range(2, 50):
         of_shapes(plans, (n,))
-    assert made == [(3,)]
+    assert made == [(4,)]
     assert len(plans.known) <= 10
 
 

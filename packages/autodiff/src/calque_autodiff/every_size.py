@@ -1,8 +1,9 @@
-"""Cuts, sums and means, in arrays of every size: an operation of another shape without a run of the rules.
+"""Operations in arrays of every size: an operation of another shape without a run of the rules.
 
-One idea: such a function is linear, its residuals are its positions or nothing, and each way is a line of NumPy.  Sizes
-are all that differs between two shapes of one rank, so where the rules have shown the operation for one shape, the
-lines for another one are known.  Data of another length at each call, such as sentences or batches, costs no rules.
+One idea: where the rules have shown an operation for one shape, the code for another shape of as many axes is known.
+The code of products and of operations on elements has no size in it, so it is the same code (`by_code`).  Cuts, sums
+and means are linear, with positions or nothing as their residuals, and each way is a line of NumPy in which sizes are
+all that differs (`by_lines`).  Data of another length at each call, such as sentences or batches, costs no rules.
 
 Read next: `operations.py` of this package, which makes operations from the rules, for every other function.
 """
@@ -10,6 +11,7 @@ Read next: `operations.py` of this package, which makes operations from the rule
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from math import prod
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -17,12 +19,113 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_autodiff.traces.steps import LinearizedOperation, Pull, PullCode, Push
-from calque_core import JaxprEqn, Literal, ShapedArray, extend, lax
-from calque_core.extend import Shape, is_large, linear_in_every_size, shaped_array
-from calque_core.lax import div_p, reduce_sum_p
+from calque_core import Jaxpr, JaxprEqn, Literal, ShapedArray, extend, lax
+from calque_core.extend import Shape, has_no_sizes, is_large, shaped_array
+from calque_core.lax import (
+    broadcast_in_dim_p,
+    div_p,
+    dot_general_p,
+    reduce_max_p,
+    reduce_min_p,
+    reduce_sum_p,
+    transpose_p,
+)
 
 Value = Any
-Function = Callable[..., Any]
+Types = Sequence[ShapedArray]
+ForShapes = Callable[[Sequence[Shape]], LinearizedOperation | None]
+"""From the shapes of the arrays among the operands to the operation on such arrays; None if the rules have to run."""
+ByRules = Callable[[Types], LinearizedOperation]
+"""From the types of all operands to the operation, as its rules make it."""
+
+# By code without sizes
+
+_WITHOUT_SIZES = (dot_general_p, reduce_max_p, reduce_min_p, reduce_sum_p, transpose_p)
+
+
+def by_code(operation: LinearizedOperation, is_sized: Sequence[bool], by_rules: ByRules) -> ForShapes | None:
+    """Return the function from shapes to an operation, by the code of `operation`; None if its code has sizes.
+
+    Its operands in `is_sized` are arrays or tracers, its other operands Python's or NumPy's numbers.
+    """
+    programs, pull = operation.programs(), operation.pull
+    avals, types = programs.program.in_avals, _types_of_results(programs.program)
+    ways = [programs.known.jaxpr]
+    if pull is not None:
+        if pull.adding is not None or pull.for_tracers is None:
+            return None
+        ways.append(pull.for_tracers.jaxpr)
+        pull = pull._replace(for_tracers=None)
+    elif any(operation.dot_avals):
+        return None
+    if types is None or not all(has_no_sizes(way, _WITHOUT_SIZES) for way in ways):
+        return None
+    push = cache(partial(_push_without_sizes, operation))
+    code = operation.run, operation.captured
+
+    def for_shapes(shapes: Sequence[Shape]) -> LinearizedOperation | None:
+        of_arrays = iter(shapes)
+        new = [shaped_array(next(of_arrays), a.dtype, a.weak_type) if m else a for a, m in zip(avals, is_sized)]
+        try:
+            out_avals = types(new)
+        except Exception:  # noqa: BLE001  the rules say in words that shapes do not fit
+            return None
+        dot_avals = [d and shaped_array(a.shape, d.dtype, d.weak_type) for a, d in zip(out_avals, operation.dot_avals)]
+        shared = LinearizedOperation(out_avals, dot_avals, code, pull, push, None)
+        return shared.made_by(by_rules, new, operation.settings)
+
+    return for_shapes
+
+
+def _types_of_results(program: Jaxpr) -> Callable[[Types], Types] | None:
+    """Return the function from types of operands to types of the results, or None if a program has repeated arrays.
+
+    Arrays that operations on elements repeat have the shape of the results, which is that of all operands, broadcast.
+    """
+    outs = [v.aval for v in program.outvars]
+    try:
+        whole = _broadcast(program.in_avals)
+    except ValueError:
+        whole = None
+    if all(aval.shape == whole for aval in outs) and all(_acts_by_element(eqn, whole) for eqn in program.eqns):
+        return partial(_of_whole_shape, outs)
+    return None if any(eqn.primitive is broadcast_in_dim_p for eqn in program.eqns) else partial(_inferred, program)
+
+
+def _acts_by_element(eqn: JaxprEqn, whole: Shape | None) -> bool:
+    is_repeated = eqn.primitive is broadcast_in_dim_p and eqn.params["shape"] == whole
+    return bool(is_repeated or eqn.primitive.is_elementwise)
+
+
+def _of_whole_shape(outs: Types, avals: Types) -> Types:
+    whole = _broadcast(avals)
+    return [shaped_array(whole, aval.dtype, aval.weak_type) for aval in outs]
+
+
+def _broadcast(avals: Types) -> Shape:
+    shapes = {aval.shape for aval in avals}
+    shapes.discard(())
+    return np.broadcast_shapes(*shapes) if len(shapes) > 1 else next(iter(shapes), ())
+
+
+def _inferred(program: Jaxpr, avals: Types) -> Types:
+    """Return the types of the results of a program by its type rules."""
+    types: dict[Any, Any] = dict(zip(program.invars, avals))
+    for eqn in program.eqns:
+        operands = [types.get(x, x.aval) for x in eqn.invars]
+        types.update(zip(eqn.outvars, eqn.primitive.abstract(*operands, **eqn.params)))
+    return [types.get(v, v.aval) for v in program.outvars]
+
+
+def _push_without_sizes(operation: LinearizedOperation) -> Push | None:
+    """Return how the operation pushes tangents on, None if this code has sizes."""
+    push = operation.push()
+    if push is None or push.for_tracers is None or not has_no_sizes(push.for_tracers.jaxpr, _WITHOUT_SIZES):
+        return None
+    return push
+
+
+# By lines of NumPy
 
 
 class Lines(NamedTuple):
@@ -42,18 +145,12 @@ Maker = Callable[..., Lines | None]
 """From the types of the arrays to the lines for them; None if the rules have to run."""
 
 
-def in_every_size(
-    operation: LinearizedOperation,
-    function: Function,
-    others: Sequence[Value],
-    by_rules: Callable[[Sequence[ShapedArray]], LinearizedOperation],
-) -> Callable[[Sequence[Shape]], LinearizedOperation | None] | None:
-    """Return the function from shapes of the arrays to the operation on arrays of these shapes, or to None; or None.
+def by_lines(operation: LinearizedOperation, kind: str, others: Sequence[Value], by_rules: ByRules) -> ForShapes | None:
+    """Return the function from shapes to an operation of a kind, by lines of NumPy; None if there are none.
 
-    `operation` is the function on arrays and on other values, `others`; only the first array has a tangent.
+    `operation` is a function of arrays and of other values, `others`; only the first array has a tangent.
     """
     programs = operation.programs()
-    kind = linear_in_every_size[function]
     avals = programs.program.in_avals
     if operation.pull is None or [*programs.mask] != [True, *[False] * (_NUM_ARRAYS[kind] - 1)]:
         return None  # the index is an array without a tangent, say
@@ -61,20 +158,15 @@ def in_every_size(
     if lines is None:
         return None
 
-    def in_shapes(shapes: Sequence[Shape]) -> LinearizedOperation | None:
+    def for_shapes(shapes: Sequence[Shape]) -> LinearizedOperation | None:
         new = [shaped_array(shape, aval.dtype) for shape, aval in zip(shapes, avals)]
         known = lines(*new)
         return None if known is None else _operation(operation, new, known, by_rules)
 
-    return in_shapes
+    return for_shapes
 
 
-def _operation(
-    old: LinearizedOperation,
-    avals: Sequence[ShapedArray],
-    lines: Lines,
-    make: Callable[[Sequence[ShapedArray]], LinearizedOperation],
-) -> LinearizedOperation:
+def _operation(old: LinearizedOperation, avals: Types, lines: Lines, by_rules: ByRules) -> LinearizedOperation:
     """Return the operation that some lines compute, on arrays of the types `avals`."""
     run, pull = lines.run, lines.pull
     is_kept = lines.add is not None or is_large(avals[0])
@@ -89,7 +181,7 @@ def _operation(
 
     out_avals, captured = [lines.out_aval], range(1, len(avals))
     operation = LinearizedOperation(out_avals, out_avals, (forward, captured), way_back, push, None)
-    return operation.made_by(make, avals, old.settings)
+    return operation.made_by(by_rules, avals, old.settings)
 
 
 # Cuts
@@ -175,37 +267,38 @@ def _positions(operation: LinearizedOperation, others: Sequence[Value]) -> Maker
 
 
 def _sum(operation: LinearizedOperation, others: Sequence[Value]) -> Maker | None:
-    """Return the maker of the sum over all axes."""
+    """Return the maker of a sum over some axes."""
     aval, eqns = _equations_of(operation)
-    if len(eqns) != 1 or not _adds_all(eqns[0], aval):
+    if len(eqns) != 1 or not _adds(eqns[0], aval):
         return None
     (total,) = eqns
 
     def lines(aval: ShapedArray) -> Lines:
         run = reduce_sum_p.impl_for_types([aval], total.params)
-        return Lines(shaped_array((), aval.dtype), run, lambda ct: _filled(aval, ct))
+        (out_aval,) = reduce_sum_p.abstract(aval, **total.params)
+        return Lines(out_aval, run, _spreading(aval, total.params["axes"]))
 
     return lines
 
 
 def _mean(operation: LinearizedOperation, others: Sequence[Value]) -> Maker | None:
-    """Return the maker of the mean over all axes, which divides the sum by the number of elements."""
+    """Return the maker of a mean over some axes, which divides the sum by the number of elements."""
     aval, eqns = _equations_of(operation)
-    if len(eqns) != 2 or not _adds_all(eqns[0], aval):
+    if len(eqns) != 2 or not _adds(eqns[0], aval):
         return None
     total, quotient = eqns
-    count = quotient.invars[1]
-    if quotient.primitive is not div_p or type(count) is not Literal or count.val != aval.size:
+    axes, count = total.params["axes"], quotient.invars[1]
+    if quotient.primitive is not div_p or type(count) is not Literal or count.val != _count(aval, axes):
         return None
     number = type(count.val)
-    divide = div_p.impl_for_types([total.outvars[0].aval, count.aval], {})
 
     def lines(aval: ShapedArray) -> Lines | None:
         if not aval.size:
             return None
-        add_up, size = reduce_sum_p.impl_for_types([aval], total.params), number(aval.size)
-        out_aval = shaped_array((), aval.dtype)
-        return Lines(out_aval, lambda x: divide(add_up(x), size), lambda ct: _filled(aval, divide(ct, size)))
+        (out_aval,) = reduce_sum_p.abstract(aval, **total.params)
+        add_up, size = reduce_sum_p.impl_for_types([aval], total.params), number(_count(aval, axes))
+        divide, spread = div_p.impl_for_types([out_aval, count.aval], {}), _spreading(aval, axes)
+        return Lines(out_aval, lambda x: divide(add_up(x), size), lambda ct: spread(divide(ct, size)))
 
     return lines
 
@@ -216,16 +309,32 @@ def _equations_of(operation: LinearizedOperation) -> tuple[ShapedArray, Sequence
     return program.in_avals[0], program.eqns
 
 
-def _adds_all(eqn: JaxprEqn, aval: ShapedArray) -> bool:
-    """Tell whether an equation is the sum over all axes of an array of the type `aval`, in its dtype."""
+def _adds(eqn: JaxprEqn, aval: ShapedArray) -> bool:
+    """Tell whether an equation is a sum over some axes of an array of the type `aval`, in its dtype."""
     is_sum = eqn.primitive is reduce_sum_p and eqn.invars[0].aval is aval
-    return is_sum and eqn.outvars[0].aval is shaped_array((), aval.dtype)
+    return is_sum and bool(eqn.params["axes"]) and eqn.outvars[0].aval.dtype is aval.dtype
 
 
-def _filled(aval: ShapedArray, ct: Value) -> Value:
-    out = np.empty(aval.shape, aval.dtype)
-    out.fill(ct)
-    return out
+def _count(aval: ShapedArray, axes: Sequence[int]) -> int:
+    return prod([aval.shape[axis] for axis in axes])
+
+
+def _spreading(aval: ShapedArray, axes: Sequence[int]) -> Callable[[Value], Value]:
+    """Return the function that repeats a cotangent along the axes of a sum."""
+    shape, dtype = aval.shape, aval.dtype
+    kept = tuple([1 if axis in axes else size for axis, size in enumerate(shape)])
+
+    def fill(ct: Value) -> Value:
+        out = np.empty(shape, dtype)
+        out.fill(ct)
+        return out
+
+    def spread(ct: Value) -> Value:
+        out = np.empty(shape, dtype)
+        out[...] = ct.reshape(kept)
+        return out
+
+    return fill if len(axes) == len(shape) else spread
 
 
 _NUM_ARRAYS = {"cut": 1, "positions": 2, "sum": 1, "mean": 1}
@@ -235,3 +344,4 @@ _MAKERS: dict[str, Callable[[LinearizedOperation, Sequence[Value]], Maker | None
     "sum": _sum,
     "mean": _mean,
 }
+KINDS_OF_LINES = _MAKERS.keys()

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_autodiff.every_size import in_every_size
+from calque_autodiff.every_size import KINDS_OF_LINES, ForShapes, by_code, by_lines
 from calque_autodiff.jaxprs import Linearized, linearization
 from calque_autodiff.partial_eval import at_places, without_repeats
 from calque_autodiff.recorded import recorded_jvp
@@ -59,20 +59,20 @@ from calque_core.extend import (
     Settings,
     Shape,
     StraightLine,
-    acts_by_element,
     entered,
     function_program,
     here,
     holds_equations_alone,
-    in_shape,
     is_large,
     is_straight,
-    linear_in_every_size,
+    kinds_in_every_size,
     makes_its_results,
+    marked,
     merge_equal_equations,
     merged,
+    unmarked,
 )
-from calque_core.lax import broadcast_in_dim_p, reduce_sum_p
+from calque_core.lax import broadcast_in_dim_p
 
 Value = Any
 
@@ -244,53 +244,29 @@ def _operands_of(key: Sequence[Any]) -> tuple[list[Any], list[bool]]:
     avals: list[Any] = []
     mask: list[bool] = []
     for before, part in pairwise(key):
-        if isinstance(part, ShapedArray):
-            avals.append(part)
-            mask.append(before is not np.ndarray)
-        elif isinstance(part, type) and part is not np.ndarray:
-            avals.append(typeof(part(0)))
-            mask.append(False)
+        if part is not np.ndarray and _is_type(part):
+            avals.append(part if isinstance(part, ShapedArray) else typeof(part(0)))
+            mask.append(isinstance(part, ShapedArray) and before is not np.ndarray)
     return avals, mask
 
 
-def _shared(operation: LinearizedOperation, shape: Shape, *_: Any) -> Callable[[Shape], LinearizedOperation] | None:
-    """Return the function from a shape to the operation on arrays of that shape; `operation` is for arrays of `shape`.
+def _is_type(part: Any) -> bool:
+    return isinstance(part, (ShapedArray, type))
 
-    It is None unless all equations of the operation and of its derivative act on each element alone.
-    """
-    programs = operation.programs()
-    ways = [programs.known.jaxpr, programs.linear]
-    if operation.pull is None:
-        if any(operation.dot_avals):
-            return None
-    elif operation.pull.for_tracers is not None:
-        ways.append(operation.pull.for_tracers.jaxpr)
-    if not all(acts_by_element(program, shape, _SUMS) for program in ways):
-        return None
 
-    def by_rules(new: Shape) -> LinearizedOperation:
-        program = in_shape(programs.program, shape, new)
+def _shared(
+    operation: LinearizedOperation, shapes: Sequence[Shape], key: Sequence[Any], params: dict[str, Any]
+) -> ForShapes | None:
+    """Return the function from shapes to a primitive on arrays of these shapes; `operation` is for `shapes`."""
+    is_sized = [isinstance(part, ShapedArray) for part in key if part is not np.ndarray and _is_type(part)]
+
+    def by_rules(avals: Sequence[ShapedArray]) -> LinearizedOperation:
         with entered(evaluation, settings=operation.settings):
-            of_rules = _linearized(program, programs.mask, operation.pull is None)
-        assert of_rules is not None, program
+            of_rules = linearized_operation(key[0], avals, operation.programs().mask, params)
+        assert of_rules is not None, (key[0], avals)
         return of_rules
 
-    pull = None if operation.pull is None else operation.pull._replace(for_tracers=None)
-    code = operation.run, operation.captured
-    push = cache(partial(_shared_push, operation, shape))
-    shared = LinearizedOperation(operation.out_avals, operation.dot_avals, code, pull, push, None)
-    return lambda new: shared.in_shape(shape, new, by_rules)
-
-
-def _shared_push(operation: LinearizedOperation, shape: Shape) -> Push | None:
-    """Return how the operation pushes tangents on, None unless each equation acts on each element alone."""
-    push = operation.push()
-    if push is None or push.for_tracers is None:
-        return None
-    return push if acts_by_element(push.for_tracers.jaxpr, shape, _SUMS) else None
-
-
-_SUMS = (reduce_sum_p,)
+    return by_code(operation, is_sized, by_rules)
 
 
 class SteppedFunction(NamedTuple):
@@ -354,48 +330,49 @@ def _stepped(known: FunctionProgram, mask: Sequence[bool]) -> SteppedFunction | 
 
 def _shared_function(
     stepped: SteppedFunction,
-    sizes: Any,
+    shapes: Sequence[Shape],
     owner: Trace,
     function: Callable[..., Any],
     args: Sequence[Value],
     options: Mapping[str, Any],
     kinds: frozenset[type],
-) -> Callable[[Any], SteppedFunction | None] | None:
-    """Return the function from sizes to a function of arrays of these sizes; `stepped` is for arrays of `sizes`."""
-    if stepped.operation is None:
+) -> Callable[[Sequence[Shape]], SteppedFunction | None] | None:
+    """Return the function from shapes to a function of arrays of these shapes; `stepped` is for arrays of `shapes`."""
+    operation = stepped.operation
+    if operation is None:
         return lambda new: stepped
-    for_sizes: Callable[[Any], LinearizedOperation | None] | None
-    if function not in linear_in_every_size:
-        for_sizes = _shared(stepped.operation, sizes)
+    is_operand = [isinstance(x, Tracer) or is_among(x, kinds) for x in args]
+    others = unmarked(args, is_operand)  # no plan may keep the arrays
+    by_rules = partial(_by_rules, operation, function, is_operand, others, options)
+    kind = kinds_in_every_size[function]
+    if kind in KINDS_OF_LINES:
+        for_shapes = by_lines(operation, kind, others, by_rules)
     else:
-        is_array = [isinstance(x, Tracer) or is_among(x, kinds) for x in args]
-        others = [x for x, m in zip(args, is_array) if not m]  # no plan may keep the arrays
-        by_rules = partial(_by_rules, stepped.operation.settings, function, is_array, others, options)
-        for_sizes = in_every_size(stepped.operation, function, others, by_rules)
-    if for_sizes is None:
+        for_shapes = by_code(operation, [type(x) not in FLOATS for x in marked(args, is_operand)], by_rules)
+    if for_shapes is None:
         return None
 
-    def in_sizes(new: Any) -> SteppedFunction | None:
-        operation = for_sizes(new)
-        return None if operation is None else SteppedFunction(stepped.function, operation)
+    def in_shapes(new: Sequence[Shape]) -> SteppedFunction | None:
+        of_these = for_shapes(new)
+        return None if of_these is None else SteppedFunction(stepped.function, of_these)
 
-    return in_sizes
+    return in_shapes
 
 
 def _by_rules(
-    settings: Settings,
+    old: LinearizedOperation,
     function: Callable[..., Any],
-    is_array: Sequence[bool],
+    is_operand: Sequence[bool],
     others: Sequence[Value],
     options: Mapping[str, Any],
     avals: Sequence[ShapedArray],
 ) -> LinearizedOperation:
-    """Return the operation of a function of arrays of the types `avals`, the first with a tangent, and other values."""
-    with entered(evaluation, settings=settings):
+    """Return the operation of a function of operands of the types `avals`, with tangents as `old` has, and `others`."""
+    with entered(evaluation, settings=old.settings):
         trace = JaxprTrace(evaluation)
-        arrays = [JitTracer(trace, aval, Var(aval), None) for aval in avals]
-        known = function_program(trace, function, merged(is_array, arrays, others), options)
-        stepped = None if known is None else _stepped(known, [True, *[False] * (len(avals) - 1)])
+        operands = [JitTracer(trace, aval, Var(aval), None) for aval in avals]
+        known = function_program(trace, function, merged(is_operand, operands, others), options)
+        stepped = None if known is None else _stepped(known, old.programs().mask)
     assert stepped is not None, function
     assert stepped.operation is not None, function
     return stepped.operation

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core import ArrayMethods, Jaxpr, Trace, Tracer, Var
-from calque_core.extend import JaxprFunction, Shape, aval_in_shape, here
+from calque_core.extend import JaxprFunction, here
 
 Value = Any
 
@@ -127,17 +127,6 @@ class LinearizedOperation:
         self._of_rules: LinearizedOperation | None = None
         self._sizes: Any = ()
         self._asked = 0
-
-    def in_shape(self, old: Shape, new: Shape, make: Callable[[Shape], LinearizedOperation]) -> LinearizedOperation:
-        """Return the operation on arrays of the shape `new` by the code of this one, for arrays of the shape `old`.
-
-        It acts on each element alone.  `make(new)` makes the operation from its rules.
-        """
-        out_avals = [aval_in_shape(aval, old, new) for aval in self.out_avals]
-        dot_avals = self.dot_avals
-        dot_avals = out_avals if dot_avals == self.out_avals else [a and aval_in_shape(a, old, new) for a in dot_avals]
-        operation = LinearizedOperation(out_avals, dot_avals, (self.run, self.captured), self.pull, self.push, None)
-        return operation.made_by(make, new, self.settings)
 
     def made_by(self, make: Callable[[Any], LinearizedOperation], sizes: Any, settings: Any) -> LinearizedOperation:
         """Let `make(sizes)` make the operation from its rules where its code does not serve; return it."""

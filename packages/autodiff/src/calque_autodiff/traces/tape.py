@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.traces.steps import Step
-from calque_core import Atom, Jaxpr, JaxprEqn, Literal, Tracer, Var, typeof
+from calque_core import Atom, Jaxpr, JaxprEqn, Literal, Trace, Tracer, Var, evaluation, typeof
 from calque_core.extend import copied_where_exposed
 
 Value = Any
@@ -78,15 +78,20 @@ class _Expansion:
         return Jaxpr(constvars, tape.invars, self.eqns, outvars, consts, debug_name=tape.debug_name)
 
     def open(self, step: Step) -> None:
-        """Append the equations of a step."""
+        """Append the equations of a step; those of residuals alone, which repeat arrays, are evaluated."""
         linear = step.operation.programs().linear
-        operands = [*map(self.constant, step.residuals), *self.renamed(step.invars, self.atoms)]
-        atoms: dict[Any, Atom] = dict(zip(linear.constvars, map(self.constant, linear.consts)))
-        atoms.update(zip(linear.invars, operands))
+        num_residuals = len(step.residuals)
+        known: dict[Any, Value] = dict(zip(linear.constvars, linear.consts))
+        known.update(zip(linear.invars, step.residuals))
+        atoms: dict[Any, Atom] = dict(zip(linear.invars[num_residuals:], self.renamed(step.invars, self.atoms)))
         tangents = [v for v in linear.outvars if type(v) is Var]
         outvars = step.outvars if type(step.outvars) is tuple else (step.outvars,)
         own = dict(zip(tangents, outvars))
         for eqn in linear.eqns:
+            if not any(x in atoms for x in eqn.invars):
+                known.update(zip(eqn.outvars, _values(eqn, known)))
+                continue
+            atoms.update((x, self.constant(known[x])) for x in eqn.invars if x in known and x not in atoms)
             results = [own.get(v) or Var(v.aval) for v in eqn.outvars]
             atoms.update(zip(eqn.outvars, results))
             invars = self.renamed(eqn.invars, atoms)
@@ -110,3 +115,10 @@ class _Expansion:
             return x  # type: ignore[no-any-return]
         value = self.captured[x]
         return self.constants.setdefault(id(value), (value, x))[1]
+
+
+def _values(eqn: JaxprEqn, known: dict[Any, Value]) -> list[Value]:
+    """Return the results of an equation of known operands, in the trace of an operand that is a tracer."""
+    args = [x.val if type(x) is Literal else known[x] for x in eqn.invars]
+    trace: Trace = next((x._trace for x in args if isinstance(x, Tracer)), evaluation)
+    return eqn.primitive.bind_with_trace(trace, args, eqn.params)  # type: ignore[no-any-return]

@@ -40,7 +40,7 @@ from calque_core.types.array_methods import (
     ArrayMethods,
     array_method,
     array_operation,
-    linear_function,
+    in_every_size,
     types_decide,
 )
 from calque_core.types.avals import Shape, ShapedArray, typeof
@@ -50,7 +50,7 @@ Step = tuple[Primitive, dict[str, Any]]
 
 
 @array_operation
-@linear_function("cut")
+@in_every_size("cut")
 def __getitem__(self: Value, index: Any) -> Value:
     items = index if type(index) is tuple else (index,)
     parts = tuple([i if type(i) is int else basic_item(i) for i in items])
@@ -164,7 +164,7 @@ def _reading(layout: Layout) -> Reading:
 
 
 @types_decide
-@linear_function("positions")
+@in_every_size("positions")
 def _taken(
     x: Value,
     indices: Value,

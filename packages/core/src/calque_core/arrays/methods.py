@@ -23,7 +23,7 @@ from calque_core.frames.source import where
 from calque_core.ops.weakness import number, weak
 from calque_core.primitives.primitive import Primitive
 from calque_core.traces.tracer import own_array, view_of
-from calque_core.types.array_methods import array_method, array_operation, array_property
+from calque_core.types.array_methods import array_method, array_operation, array_property, in_every_size, types_decide
 from calque_core.types.avals import _aval_functions as operand_types
 from calque_core.types.avals import typeof
 
@@ -94,6 +94,7 @@ def reshape(self: Value, *shape: Any, order: str = "C", copy: bool | None = None
 
 
 @array_operation
+@in_every_size("products")
 def transpose(self: Value, *axes: Any) -> Value:
     """Return the array with its axes in another order: `(1, 0)` or `1, 0`; without arguments, in reverse order."""
     return numpy_shapes.transpose(self, axes[0] if len(axes) == 1 else axes or None)
@@ -123,10 +124,14 @@ def sort(self: Value, *_: Any, **__: Any) -> None:
 
 
 @array_operation
+@types_decide
+@in_every_size("products")
 def __matmul__(self: Value, other: Value) -> Value:
     return matmul(self, other) if type(other) in operand_types else fallback(matmul, self, other, other)
 
 
 @array_operation
+@types_decide
+@in_every_size("products")
 def __rmatmul__(self: Value, other: Value) -> Value:
     return matmul(other, self) if type(other) in operand_types else fallback(matmul, other, self, other)

@@ -17,7 +17,7 @@ from calque_core.arrays.numpy_reductions import fill_masked, reduced_axes, reduc
 from calque_core.frames.source import where as place
 from calque_core.ops.axes import Axes
 from calque_core.traces.tracer import is_tracer
-from calque_core.types.array_methods import array_operation, linear_function
+from calque_core.types.array_methods import array_operation, in_every_size
 from calque_core.types.avals import is_array_like, short_repr, typeof
 from calque_core.types.dtypes import canonicalize_dtype, is_float, kind_of
 
@@ -36,7 +36,7 @@ def _mean_dtypes(dtype: np.dtype[Any], out_dtype: DType) -> tuple[np.dtype[Any],
 
 @implements(np.mean)
 @array_operation
-@linear_function("mean")
+@in_every_size("mean")
 def mean(
     a: Value,
     axis: Axes = None,

@@ -18,7 +18,7 @@ from calque_core.frames.source import where
 from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
 from calque_core.ops.dot import PrecisionLike
 from calque_core.ops.weakness import strong
-from calque_core.types.array_methods import types_decide
+from calque_core.types.array_methods import in_every_size, types_decide
 from calque_core.types.avals import typeof
 
 Value = Any
@@ -27,6 +27,8 @@ Options = tuple[PrecisionLike, Any]  # the precision and the dtype of sums of pr
 _INT32 = np.dtype("int32")
 
 
+@types_decide
+@in_every_size("products")
 def matmul(x1: Value, x2: Value, *, precision: PrecisionLike = None, preferred_element_type: Any = None) -> Value:
     """Return the matrix product; leading axes are broadcast, a vector is a row on the left and a column on the right.
 
@@ -88,6 +90,7 @@ def _matmul_batches(x1: Value, x2: Value, options: Options) -> Value:
 
 @implements(np.dot)
 @types_decide
+@in_every_size("products")
 def dot(
     a: Value,
     b: Value,

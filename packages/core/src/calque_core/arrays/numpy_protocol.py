@@ -27,7 +27,7 @@ from calque_core.errors import NumpyRuleError, similar_name
 from calque_core.frames.source import where
 from calque_core.late import import_at_rest
 from calque_core.primitives.families import declaring_module
-from calque_core.types.array_methods import ArrayMethods, array_method, elementwise_function
+from calque_core.types.array_methods import ArrayMethods, array_method, elementwise_function, types_decide
 from calque_core.types.avals import _aval_functions as operand_types
 from calque_core.types.avals import _refusal, is_array_like, typeof
 from calque_core.types.dtypes import canonicalize_dtype
@@ -246,7 +246,7 @@ def _load(function: Any) -> Function:
     """
     function_of_core = _of_core(function)
     if function_of_core is not None and isinstance(function, np.ufunc):
-        elementwise_function(function_of_core)
+        (elementwise_function if function.signature is None else types_decide)(function_of_core)
     return _table_of(function).setdefault(function, function_of_core or _of_front(function))
 
 

@@ -20,7 +20,7 @@ from calque_core.arrays.numpy_ufuncs import truth
 from calque_core.frames.source import where as place
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
 from calque_core.ops.broadcast import broadcast_to
-from calque_core.types.array_methods import array_operation, linear_function
+from calque_core.types.array_methods import array_operation, in_every_size
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import canonicalize_dtype, kind_of, scalar_dtype
 
@@ -67,7 +67,7 @@ def reduced_count(shape: tuple[int, ...], axes: tuple[int, ...], where: Value = 
 
 @implements(np.sum)
 @array_operation
-@linear_function("sum")
+@in_every_size("sum")
 def sum(  # noqa: PLR0913  (NumPy's arguments, and an option of JAX's)
     a: Value,
     axis: Axes = None,
@@ -182,6 +182,7 @@ def _extreme(name: str, a: Value, axis: Axes, keepdims: bool, initial: Value, wh
 
 @implements(np.max, np.amax)
 @array_operation
+@in_every_size("products")
 def max(
     a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, initial: Value = None, where: Value = True
 ) -> Value:
@@ -201,6 +202,7 @@ def max(
 
 @implements(np.min, np.amin)
 @array_operation
+@in_every_size("products")
 def min(
     a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, initial: Value = None, where: Value = True
 ) -> Value:

@@ -120,7 +120,7 @@ if _TYPE_CHECKING:
     from calque_core.primitives.rule_results import gives_lists, wrong_result
     from calque_core.primitives.rules import missing_rule, rules_by_family, settings_key
     from calque_core.staging.by_types import by_types, evaluate_by_types
-    from calque_core.staging.elements import acts_by_element, aval_in_shape, common_shape, in_shape, is_large
+    from calque_core.staging.elements import has_no_sizes, is_large
     from calque_core.staging.expansions import (
         FunctionProgram, Option, add_option, add_options, function_program, holds_equations_alone, is_new_operand,
         makes_its_results, may_expand, staged_apart,
@@ -140,7 +140,7 @@ if _TYPE_CHECKING:
     )
     from calque_core.traces.tracer import check_lift, known, unknown
     from calque_core.types.array_methods import (
-        decided_by_types, elementwise_function, linear_in_every_size, types_decide,
+        decided_by_types, elementwise_function, kinds_in_every_size, types_decide,
     )
     from calque_core.types.numbers import is_number, plain_number
     from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type
@@ -257,7 +257,7 @@ _LATE = {
     "calque_core.primitives.rule_results": "gives_lists, wrong_result",
     "calque_core.primitives.rules": "missing_rule, rules_by_family, settings_key",
     "calque_core.staging.by_types": "by_types, evaluate_by_types",
-    "calque_core.staging.elements": "acts_by_element, aval_in_shape, common_shape, in_shape, is_large",
+    "calque_core.staging.elements": "has_no_sizes, is_large",
     "calque_core.staging.expansions": (
         "FunctionProgram, Option, add_option, add_options, function_program, holds_equations_alone, is_new_operand, "
         "makes_its_results, may_expand, staged_apart"
@@ -276,7 +276,7 @@ _LATE = {
         "register_function_evaluator"
     ),
     "calque_core.traces.tracer": "check_lift, known, unknown",
-    "calque_core.types.array_methods": "decided_by_types, elementwise_function, linear_in_every_size, types_decide",
+    "calque_core.types.array_methods": "decided_by_types, elementwise_function, kinds_in_every_size, types_decide",
     "calque_core.types.numbers": "is_number, plain_number",
     "calque_core.types.avals": "NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type",
     "calque_core.types.dtypes": "SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype",
@@ -303,7 +303,7 @@ __all__ = [
     "JaxprTrace", "BorrowingTrace", "JitTracer", "new_eqn", "record_call", "check_lift", "known", "unknown",
     "only_evaluates",
     "plain_types", "are_canonical", "canonical_value", "ArrayOperations", "by_types", "evaluate_by_types",
-    "types_decide", "decided_by_types", "elementwise_function", "linear_in_every_size", "FunctionOfItems",
+    "types_decide", "decided_by_types", "elementwise_function", "kinds_in_every_size", "FunctionOfItems",
     "function_evaluators", "register_function_evaluator",
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
@@ -326,7 +326,7 @@ __all__ = [
     "is_debugging", "check_program", "run_program", "as_declared", "forwarded_inputs",
     # Programs as functions that call NumPy, one per types of the operands
     "Plans", "all_take_plans", "allow_plans", "exact_params", "StraightLine", "is_straight", "JaxprFunction",
-    "acts_by_element", "common_shape", "in_shape", "aval_in_shape", "is_large",
+    "has_no_sizes", "is_large",
     "merge_equal_equations", "FunctionProgram", "Option", "add_option", "add_options", "function_program",
     "holds_equations_alone", "is_new_operand", "makes_its_results", "may_expand", "recorder", "staged_apart",
     # Effects, and functions that programs call

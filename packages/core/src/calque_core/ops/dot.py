@@ -20,6 +20,7 @@ from calque_core.ops.axes import canonical_axis, integers
 from calque_core.ops.create import dtype_argument
 from calque_core.ops.shape import of_one_dtype
 from calque_core.primitives.primitive import Primitive
+from calque_core.types.array_methods import in_every_size
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.types.dtypes import REGISTERED, dtype_name
 from calque_core.types.limits import wide_dtype
@@ -52,7 +53,7 @@ _OTHER_NAMES = {  # of dtypes in which an accelerator computes
     "fastest": "default", "bfloat16": "default", "tensorfloat32": "high", "bfloat16_3x": "high", "float32": "highest",
 }  # fmt: skip
 
-dot_general_p = Primitive("dot_general", linearity="bilinear")
+dot_general_p = in_every_size("products")(Primitive("dot_general", linearity="bilinear"))
 
 
 @dot_general_p.def_abstract_eval(cached=True)
@@ -67,9 +68,10 @@ def dot_general_abstract_eval(
     check_product_dtypes("dot_general", lhs_aval, rhs_aval, preferred_element_type)
     _check_pairs(lhs_aval, rhs_aval, dimension_numbers)
     plan = _plan(lhs_aval.ndim, rhs_aval.ndim, dimension_numbers)
-    batch = tuple(lhs_aval.shape[d] for d in dimension_numbers[1][0])
-    free = tuple(lhs_aval.shape[d] for d in plan.lhs_free) + tuple(rhs_aval.shape[d] for d in plan.rhs_free)
-    return shaped_array(batch + free, lhs_aval.dtype if preferred_element_type is None else preferred_element_type)
+    of_lhs = [lhs_aval.shape[d] for d in (*dimension_numbers[1][0], *plan.lhs_free)]
+    of_rhs = [rhs_aval.shape[d] for d in plan.rhs_free]
+    dtype = lhs_aval.dtype if preferred_element_type is None else preferred_element_type
+    return shaped_array((*of_lhs, *of_rhs), dtype)
 
 
 def check_product_dtypes(
@@ -90,8 +92,8 @@ def check_product_dtypes(
 
 def _check_pairs(lhs_aval: ShapedArray, rhs_aval: ShapedArray, dimension_numbers: DotDimensionNumbers) -> None:
     for kind, (lhs_axes, rhs_axes) in zip(("contracting", "batch"), dimension_numbers):
-        lhs_sizes = tuple(lhs_aval.shape[d] for d in lhs_axes)
-        rhs_sizes = tuple(rhs_aval.shape[d] for d in rhs_axes)
+        lhs_sizes = tuple([lhs_aval.shape[d] for d in lhs_axes])  # lists: half of the time
+        rhs_sizes = tuple([rhs_aval.shape[d] for d in rhs_axes])
         if lhs_sizes != rhs_sizes:
             raise ShapeError(
                 f"{_call('dot_general', lhs_aval, rhs_aval)}: the {kind} axes {lhs_axes} and {rhs_axes} have sizes "

@@ -25,6 +25,7 @@ from calque_core.ops.declare import as_result
 from calque_core.ops.operands import promoted_dtype
 from calque_core.ops.paddings import PaddingConfig, pad_plan, padded_size
 from calque_core.primitives.primitive import Primitive
+from calque_core.types.array_methods import in_every_size
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.types.dtypes import dtype_name
 
@@ -121,7 +122,7 @@ def collapse(operand: Value, start_dimension: int, stop_dimension: int | None = 
     return reshape(operand, (*shape[:start], prod(shape[start:stop]), *shape[stop:]))
 
 
-transpose_p = Primitive("transpose", linearity="linear")
+transpose_p = in_every_size("products")(Primitive("transpose", linearity="linear"))
 
 
 @transpose_p.def_abstract_eval(cached=True)

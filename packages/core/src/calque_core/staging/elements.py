@@ -12,23 +12,30 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from calque_core.jaxprs.jaxpr import Atom, Jaxpr, Literal, Var
+from calque_core.jaxprs.buffers import calls_of, unchanged
+from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.primitives.primitive import Primitive
-from calque_core.types.array_methods import elementwise_functions, linear_in_every_size
-from calque_core.types.avals import Shape, ShapedArray, shaped_array
+from calque_core.types.array_methods import kinds_in_every_size
+from calque_core.types.avals import Shape, ShapedArray
 
 
-def sizes_that_do_not_matter(operation: Any, avals: Sequence[Any]) -> Shape | tuple[Shape, ...] | None:
-    """Return the sizes on which the operations of a primitive or a function do not depend, but for numbers in them.
+def sizes_that_do_not_matter(operation: Any, avals: Sequence[Any]) -> tuple[Shape, ...] | None:
+    """Return the shapes of operands if the operations of a primitive or a function do not depend on their sizes.
 
-    That is the one shape of all operands if it acts on each element alone, and the shapes of all operands if it is in
-    `linear_in_every_size`; None if sizes matter.
+    Numbers in the operations may depend on them.  None says that sizes matter.
     """
-    if operation in linear_in_every_size:
-        return None if any(aval.vma for aval in avals) else tuple([aval.shape for aval in avals])
-    is_primitive = isinstance(operation, Primitive)
-    acts_alone = operation.is_elementwise if is_primitive else operation in elementwise_functions
-    return common_shape(avals) if acts_alone else None
+    acts_alone = isinstance(operation, Primitive) and operation.is_elementwise
+    if not (acts_alone or operation in kinds_in_every_size) or any(aval.vma for aval in avals):
+        return None
+    return tuple([aval.shape for aval in avals])
+
+
+def without_sizes(aval: Any) -> tuple[Any, ...]:
+    """Return what is left of a type without its sizes, as a part of a key: 0 and 1 stay apart from larger sizes.
+
+    An axis of size 1 may be repeated.  Large arrays stay apart from small ones, whose code is another one.
+    """
+    return (ShapedArray, aval.dtype, aval.weak_type, is_large(aval), *[min(size, 2) for size in aval.shape])
 
 
 def common_shape(avals: Sequence[Any]) -> Shape | None:
@@ -85,25 +92,20 @@ def acts_by_element(program: Jaxpr, shape: Shape, sums: Collection[Primitive] = 
     return not program.consts
 
 
-def aval_in_shape(aval: Any, old: Shape, new: Shape) -> Any:
-    """Return the type of an array of the shape `new` for one of the shape `old`, and any other type unchanged."""
-    return shaped_array(new, aval.dtype, aval.weak_type) if aval.shape == old else aval
+def has_no_sizes(program: Jaxpr, others: Collection[Primitive] = ()) -> bool:
+    """Tell whether the code of a program is the same one for arrays of all sizes.
 
-
-def in_shape(program: Jaxpr, old: Shape, new: Shape) -> Jaxpr:
-    """Return a program that acts by element on arrays of the shape `old`, for arrays of the shape `new`.
+    Its operations act on each element alone, or are in `others`, whose evaluation takes no sizes; ufuncs broadcast.
 
     >>> import numpy as np
-    >>> from calque_core import lax, make_jaxpr
-    >>> from calque_core.extend import in_shape
-    >>> in_shape(make_jaxpr(lax.sin)(np.ones(3)), (3,), (2, 4))
-    { lambda ; a:f64[2,4]. let b:f64[2,4] = sin a in (b,) }
+    >>> from calque_core import make_jaxpr
+    >>> from calque_core.extend import has_no_sizes
+    >>> x = np.ones((2, 3))
+    >>> has_no_sizes(make_jaxpr(lambda x: x * x[0])(x)), has_no_sizes(make_jaxpr(lambda x, y: x * y)(x, x[0]))
+    (False, True)
     """
-    atoms: dict[Atom, Any] = {}
-
-    def renamed(xs: Sequence[Atom]) -> list[Any]:
-        return [x if type(x) is Literal else atoms.setdefault(x, Var(aval_in_shape(x.aval, old, new))) for x in xs]
-
-    invars = renamed(program.invars)
-    eqns = [eqn.replace(invars=renamed(eqn.invars), outvars=renamed(eqn.outvars)) for eqn in program.eqns]
-    return program.replace(invars=invars, eqns=eqns, outvars=renamed(program.outvars))
+    atoms = [x for eqn in program.eqns for x in (*eqn.invars, *eqn.outvars)]
+    if program.consts or not all(type(x.aval) is ShapedArray for x in atoms):
+        return False
+    calls = calls_of(program).calls
+    return all(c.function is unchanged or c.eqn.primitive.is_elementwise or c.eqn.primitive in others for c in calls)

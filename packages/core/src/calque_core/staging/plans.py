@@ -18,7 +18,7 @@ import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, allow_plans, here
 from calque_core.epoch import forget_with_rules, rule_epoch
-from calque_core.staging.elements import is_large, sizes_that_do_not_matter
+from calque_core.staging.elements import sizes_that_do_not_matter, without_sizes
 from calque_core.traces.trace import Trace, evaluation
 from calque_core.types.avals import ShapedArray
 
@@ -83,9 +83,9 @@ class Plans(Generic[T]):
     differ from call to call, most keys are met only a few times, so that later plans of it wait for more meetings.
     Settings that ask to see each operation have no plans.  A rule that replaces another one drops all plans.
 
-    Where the sizes of an operation do not matter, `share(plan, sizes, *facts)`, for a plan made for these sizes, may
-    return a function from other sizes to the plan for them, or to None.  Then meetings in all sizes count together.
-    The sizes are one shape for operations on elements, and all shapes for a function in `linear_in_every_size`.
+    Where the sizes of an operation do not matter, `share(plan, shapes, *facts)`, for a plan made for operands of these
+    shapes, may return a function from other shapes to the plan for them, or to None.  Then meetings in all sizes count
+    together, but for sizes of 0 and 1.
 
     >>> from calque_core.extend import Plans
     >>> plans = Plans(lambda text: text.upper())
@@ -124,23 +124,23 @@ class Plans(Generic[T]):
     def _meet(self, key: list[Any], facts: Sequence[Any], count: int) -> T | None:
         if len(self.known) >= _LIMIT:
             self._forget_some()
-        sizes = None if self.share is None else _sizes_of(key)
-        if sizes is not None:
+        shapes = None if self.share is None else _shapes_of(key)
+        if shapes is not None:
             form = _without_sizes(key)
             in_sizes = self._shared.get(form, 0)
             if type(in_sizes) is int:
                 count = max(count, in_sizes)
                 self._shared[form] = count + 1
             elif in_sizes is not None:
-                return self._of_other_sizes(tuple(key), in_sizes(sizes), count)
+                return self._of_other_sizes(tuple(key), in_sizes(shapes), count)
         if count < (self._meetings if self._counts[key[0]] < _MANY else 4 * self._meetings):
             self.known[tuple(key)] = count + 1
             return None
         epoch = rule_epoch()
         self._counts[key[0]] += 1
         plan = self.known[tuple(key)] = self.make(*facts)
-        if sizes is not None and self.share is not None:
-            self._shared[form] = None if plan is None else self.share(plan, sizes, *facts)
+        if shapes is not None and self.share is not None:
+            self._shared[form] = None if plan is None else self.share(plan, shapes, *facts)
         if rule_epoch() != epoch:  # in another thread
             self.clear()
         return plan
@@ -178,18 +178,12 @@ class Plans(Generic[T]):
         self._taken.clear()
 
 
-def _sizes_of(key: Sequence[Any]) -> Any:
+def _shapes_of(key: Sequence[Any]) -> Any:
     return sizes_that_do_not_matter(key[0], [part for part in key if type(part) is ShapedArray])
 
 
 def _without_sizes(key: Sequence[Any]) -> tuple[Any, ...]:
-    """Return a key without the sizes of arrays; large arrays stay apart from small ones, whose code is another one."""
-    return tuple(
-        [
-            (ShapedArray, part.dtype, part.weak_type, part.ndim, is_large(part)) if type(part) is ShapedArray else part
-            for part in key
-        ]
-    )
+    return tuple([without_sizes(part) if type(part) is ShapedArray else part for part in key])
 
 
 _MANY = 16  # plans of one primitive; later ones wait for four times the meetings, since so long it takes to make them

@@ -19,6 +19,7 @@ from calque_core.frames.source import mark_wrapper
 from calque_core.late import import_at_rest
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 if TYPE_CHECKING:
@@ -83,36 +84,36 @@ def types_decide(function: F) -> F:
     return function
 
 
-elementwise_functions: set[Callable[..., Any]] = set()
-"""The functions of `elementwise_function` that are loaded: operators, ufuncs, SciPy's too, `where` and `clip`."""
-
-
 def elementwise_function(function: F) -> F:
-    """Promise what `types_decide` does, and that operands of one shape, or of rank 0, are computed element by element.
+    """Promise what `types_decide` does, and that operands, broadcast as NumPy does, are computed element by element.
 
-    The operations of `function` on such operands are then the same ones for every size, and one piece of code serves
-    arrays of all sizes: data of another length at each call costs no run of the rules.
+    The operations of `function` are then the same ones for every size, and one piece of code serves arrays of all
+    sizes: data of another length at each call costs no run of the rules.
 
     >>> from calque_core.extend import elementwise_function
     >>> @elementwise_function
     ... def doubled(x):
     ...     return x + x
     """
-    elementwise_functions.add(function)
+    in_every_size("elements")(function)
     return types_decide(function)
 
 
-linear_in_every_size: dict[Any, str] = {}
-"""The functions, linear in one array, whose operations do not depend on sizes, but for the numbers in them, by kind:
-"cut" for indices, "positions" for indices with arrays of positions, which are the second array, "sum" and "mean"."""
+kinds_in_every_size: dict[Any, str] = {}
+"""The functions and primitives whose operations do not depend on sizes, but for the numbers in them, by kind.
+
+Of "elements", the functions of `elementwise_function`, and of "products", such as `matmul` and `max` over some axes,
+not even numbers depend on sizes.  "cut" is for indices, "positions" for indices with arrays of positions, which are the
+second array; "sum" and "mean" are over some axes.
+"""
 
 
-def linear_function(kind: str) -> Callable[[F], F]:
-    """Return a decorator that adds a function to `linear_in_every_size` as one of its kinds."""
+def in_every_size(kind: str) -> Callable[[T], T]:
+    """Return a decorator that adds a function or a primitive to `kinds_in_every_size`."""
 
-    def register(function: F) -> F:
-        linear_in_every_size[function] = kind
-        return function
+    def register(operation: T) -> T:
+        kinds_in_every_size[operation] = kind
+        return operation
 
     return register
 
