@@ -19,17 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_autodiff.traces.steps import LinearizedOperation, Pull, PullCode, Push
-from calque_core import Jaxpr, JaxprEqn, Literal, ShapedArray, extend, lax
+from calque_core import Jaxpr, JaxprEqn, Literal, Primitive, ShapedArray, extend, lax
 from calque_core.extend import Shape, has_no_sizes, is_large, shaped_array
-from calque_core.lax import (
-    broadcast_in_dim_p,
-    div_p,
-    dot_general_p,
-    reduce_max_p,
-    reduce_min_p,
-    reduce_sum_p,
-    transpose_p,
-)
+from calque_core.lax import broadcast_in_dim_p, div_p, reduce_sum_p
 
 Value = Any
 Types = Sequence[ShapedArray]
@@ -40,17 +32,15 @@ ByRules = Callable[[Types], LinearizedOperation]
 
 # By code without sizes
 
-_WITHOUT_SIZES = (dot_general_p, reduce_max_p, reduce_min_p, reduce_sum_p, transpose_p)
-
 
 def by_code(operation: LinearizedOperation, is_sized: Sequence[bool], by_rules: ByRules) -> ForShapes | None:
     """Return the function from shapes to an operation, by the code of `operation`; None if its code has sizes.
 
-    Its operands in `is_sized` are arrays or tracers, its other operands Python's or NumPy's numbers.
+    Its operands in `is_sized` are arrays or tracers, its other operands Python's or NumPy's numbers.  Several products
+    have sizes: their order is the best one for these sizes.
     """
     programs, pull = operation.programs(), operation.pull
-    avals, types = programs.program.in_avals, _types_of_results(programs.program)
-    ways = [programs.known.jaxpr]
+    program, ways = programs.program, [programs.known.jaxpr]
     if pull is not None:
         if pull.adding is not None or pull.for_tracers is None:
             return None
@@ -58,38 +48,55 @@ def by_code(operation: LinearizedOperation, is_sized: Sequence[bool], by_rules: 
         pull = pull._replace(for_tracers=None)
     elif any(operation.dot_avals):
         return None
-    if types is None or not all(has_no_sizes(way, _WITHOUT_SIZES) for way in ways):
+    if [_is_product(eqn.primitive) for eqn in program.eqns].count(True) > 1:
         return None
-    push = cache(partial(_push_without_sizes, operation))
+
+    def in_shapes(shapes: Sequence[Shape]) -> Types:
+        of_arrays, operands = iter(shapes), zip(program.in_avals, is_sized)
+        return [shaped_array(next(of_arrays), aval.dtype, aval.weak_type) if m else aval for aval, m in operands]
+
+    types_in = _types_of_results(program, in_shapes)
+    if types_in is None or not all(has_no_sizes(way) for way in ways):
+        return None
     code = operation.run, operation.captured
+    push = cache(partial(_push_without_sizes, operation))
+    dot_avals, has_dots = operation.dot_avals, operation.dot_avals == operation.out_avals
 
     def for_shapes(shapes: Sequence[Shape]) -> LinearizedOperation | None:
-        of_arrays = iter(shapes)
-        new = [shaped_array(next(of_arrays), a.dtype, a.weak_type) if m else a for a, m in zip(avals, is_sized)]
         try:
-            out_avals = types(new)
+            outs = types_in(shapes)
         except Exception:  # noqa: BLE001  the rules say in words that shapes do not fit
             return None
-        dot_avals = [d and shaped_array(a.shape, d.dtype, d.weak_type) for a, d in zip(out_avals, operation.dot_avals)]
-        shared = LinearizedOperation(out_avals, dot_avals, code, pull, push, None)
-        return shared.made_by(by_rules, new, operation.settings)
+        dots = (
+            outs if has_dots else [d and shaped_array(a.shape, d.dtype, d.weak_type) for a, d in zip(outs, dot_avals)]
+        )
+        shared = LinearizedOperation(outs, dots, code, pull, push, None)
+        return shared.made_by(lambda shapes: by_rules(in_shapes(shapes)), shapes, operation.settings)
 
     return for_shapes
 
 
-def _types_of_results(program: Jaxpr) -> Callable[[Types], Types] | None:
-    """Return the function from types of operands to types of the results, or None if a program has repeated arrays.
+def _is_product(primitive: Primitive) -> bool:
+    return primitive.linearity == "bilinear" and not primitive.is_elementwise
+
+
+def _types_of_results(
+    program: Jaxpr, in_shapes: Callable[[Sequence[Shape]], Types]
+) -> Callable[[Sequence[Shape]], Types] | None:
+    """Return the function from shapes of arrays to types of the results; None if a program has repeated arrays.
 
     Arrays that operations on elements repeat have the shape of the results, which is that of all operands, broadcast.
     """
     outs = [v.aval for v in program.outvars]
     try:
-        whole = _broadcast(program.in_avals)
+        whole = _broadcast([aval.shape for aval in program.in_avals])
     except ValueError:
         whole = None
     if all(aval.shape == whole for aval in outs) and all(_acts_by_element(eqn, whole) for eqn in program.eqns):
         return partial(_of_whole_shape, outs)
-    return None if any(eqn.primitive is broadcast_in_dim_p for eqn in program.eqns) else partial(_inferred, program)
+    if any(eqn.primitive is broadcast_in_dim_p for eqn in program.eqns):
+        return None
+    return lambda shapes: _inferred(program, in_shapes(shapes))
 
 
 def _acts_by_element(eqn: JaxprEqn, whole: Shape | None) -> bool:
@@ -97,15 +104,19 @@ def _acts_by_element(eqn: JaxprEqn, whole: Shape | None) -> bool:
     return bool(is_repeated or eqn.primitive.is_elementwise)
 
 
-def _of_whole_shape(outs: Types, avals: Types) -> Types:
-    whole = _broadcast(avals)
+def _of_whole_shape(outs: Types, shapes: Sequence[Shape]) -> Types:
+    whole = _broadcast(shapes)
     return [shaped_array(whole, aval.dtype, aval.weak_type) for aval in outs]
 
 
-def _broadcast(avals: Types) -> Shape:
-    shapes = {aval.shape for aval in avals}
-    shapes.discard(())
-    return np.broadcast_shapes(*shapes) if len(shapes) > 1 else next(iter(shapes), ())
+def _broadcast(shapes: Sequence[Shape]) -> Shape:
+    whole: Shape = ()
+    for shape in shapes:
+        if shape and shape != whole:
+            if whole:
+                return np.broadcast_shapes(*shapes)
+            whole = shape
+    return whole
 
 
 def _inferred(program: Jaxpr, avals: Types) -> Types:
@@ -120,7 +131,7 @@ def _inferred(program: Jaxpr, avals: Types) -> Types:
 def _push_without_sizes(operation: LinearizedOperation) -> Push | None:
     """Return how the operation pushes tangents on, None if this code has sizes."""
     push = operation.push()
-    if push is None or push.for_tracers is None or not has_no_sizes(push.for_tracers.jaxpr, _WITHOUT_SIZES):
+    if push is None or push.for_tracers is None or not has_no_sizes(push.for_tracers.jaxpr):
         return None
     return push
 
@@ -276,7 +287,7 @@ def _sum(operation: LinearizedOperation, others: Sequence[Value]) -> Maker | Non
     def lines(aval: ShapedArray) -> Lines:
         run = reduce_sum_p.impl_for_types([aval], total.params)
         (out_aval,) = reduce_sum_p.abstract(aval, **total.params)
-        return Lines(out_aval, run, _spreading(aval, total.params["axes"]))
+        return Lines(out_aval, run, _spreading(aval, total.params["axes"], out_aval))
 
     return lines
 
@@ -297,7 +308,7 @@ def _mean(operation: LinearizedOperation, others: Sequence[Value]) -> Maker | No
             return None
         (out_aval,) = reduce_sum_p.abstract(aval, **total.params)
         add_up, size = reduce_sum_p.impl_for_types([aval], total.params), number(_count(aval, axes))
-        divide, spread = div_p.impl_for_types([out_aval, count.aval], {}), _spreading(aval, axes)
+        divide, spread = div_p.impl_for_types([out_aval, count.aval], {}), _spreading(aval, axes, out_aval)
         return Lines(out_aval, lambda x: divide(add_up(x), size), lambda ct: spread(divide(ct, size)))
 
     return lines
@@ -319,7 +330,7 @@ def _count(aval: ShapedArray, axes: Sequence[int]) -> int:
     return prod([aval.shape[axis] for axis in axes])
 
 
-def _spreading(aval: ShapedArray, axes: Sequence[int]) -> Callable[[Value], Value]:
+def _spreading(aval: ShapedArray, axes: Sequence[int], out_aval: ShapedArray) -> Callable[[Value], Value]:
     """Return the function that repeats a cotangent along the axes of a sum."""
     shape, dtype = aval.shape, aval.dtype
     kept = tuple([1 if axis in axes else size for axis, size in enumerate(shape)])
@@ -334,7 +345,7 @@ def _spreading(aval: ShapedArray, axes: Sequence[int]) -> Callable[[Value], Valu
         out[...] = ct.reshape(kept)
         return out
 
-    return fill if len(axes) == len(shape) else spread
+    return spread if out_aval.shape else fill
 
 
 _NUM_ARRAYS = {"cut": 1, "positions": 2, "sum": 1, "mean": 1}

@@ -266,7 +266,8 @@ def _shared(
         assert of_rules is not None, (key[0], avals)
         return of_rules
 
-    return by_code(operation, is_sized, by_rules)
+    kind = kinds_in_every_size.get(key[0])
+    return by_lines(operation, kind, (), by_rules) if kind in KINDS_OF_LINES else by_code(operation, is_sized, by_rules)
 
 
 class SteppedFunction(NamedTuple):

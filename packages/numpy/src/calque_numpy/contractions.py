@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core import NumpyRuleError, ShapedArray, ShapeError, implements, lax, typeof
-from calque_core.extend import Shape, describe_value, types_decide, where
+from calque_core.extend import Shape, describe_value, in_every_size, types_decide, where
 from calque_core.extend.numpy_functions import promoted_dtype, refuse
 from calque_core.lax import PrecisionLike
 from calque_numpy.creation import asarray
@@ -36,6 +36,7 @@ class Operand(NamedTuple):
 
 @implements(np.einsum)
 @types_decide
+@in_every_size("products")
 def einsum(
     subscripts: Any,
     /,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, implements, lax, typeof
-from calque_core.extend import types_decide, where
+from calque_core.extend import in_every_size, types_decide, where
 from calque_core.extend.numpy_functions import (
     canonical_axis,
     conjugate,
@@ -79,6 +79,7 @@ def outer(a: Value, b: Value, out: None = None) -> Value:
 
 @implements(np.inner)
 @types_decide
+@in_every_size("products")
 def inner(a: Value, b: Value, *, precision: PrecisionLike = None, preferred_element_type: Any = None) -> Value:
     """Return the sums of products over the last axes.
 
@@ -111,6 +112,7 @@ def _check_sizes(name: str, a: Value, b: Value, a_axes: Axes, b_axes: Axes, opti
 
 @implements(np.tensordot)
 @types_decide
+@in_every_size("products")
 def tensordot(
     a: Value, b: Value, axes: Any = 2, *, precision: PrecisionLike = None, preferred_element_type: Any = None
 ) -> Value:
@@ -139,6 +141,7 @@ def tensordot(
 
 @implements(np.vdot)
 @types_decide
+@in_every_size("products")
 def vdot(a: Value, b: Value, *, precision: PrecisionLike = None, preferred_element_type: Any = None) -> Value:
     """Return the sum of the products of all elements, with `a` conjugated.
 

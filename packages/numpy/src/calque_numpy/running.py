@@ -168,9 +168,8 @@ def diff(a: Value, n: int = 1, axis: int = -1, prepend: Value = None, append: Va
 
 def _neighbours(a: Value, axis: int) -> tuple[Value, Value]:
     """Return all elements along `axis` but the first, and all but the last."""
-    size = typeof(a).shape[axis]
-    later, earlier = (min(1, size), size), (0, max(size - 1, 0))
-    return lax.slice_in_dim(a, *later, axis=axis), lax.slice_in_dim(a, *earlier, axis=axis)
+    before = (slice(None),) * axis
+    return a[(*before, slice(1, None))], a[(*before, slice(-1))]
 
 
 def _difference(a: Value, axis: int) -> Value:

@@ -120,7 +120,7 @@ def var(  # noqa: PLR0913  (the signature is NumPy's)
     a = as_dtype(a, inner)
     if mean is None:
         mean = _mean(a, axes, where, keepdims=True)
-    deviation = fill_masked(lax.sub(a, as_dtype(mean, inner)), where, 0)
+    deviation = fill_masked(a - as_dtype(mean, inner), where, 0)
     total = lax.reduce_sum(_squared_size(deviation), axes, keepdims=keepdims)
     count = reduced_count(aval.shape, axes, where, keepdims)
     out = _per(total, _positive(count, ddof if correction is None else correction), count)

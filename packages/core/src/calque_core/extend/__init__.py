@@ -140,7 +140,7 @@ if _TYPE_CHECKING:
     )
     from calque_core.traces.tracer import check_lift, known, unknown
     from calque_core.types.array_methods import (
-        decided_by_types, elementwise_function, kinds_in_every_size, types_decide,
+        decided_by_types, elementwise_function, in_every_size, kinds_in_every_size, types_decide,
     )
     from calque_core.types.numbers import is_number, plain_number
     from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type
@@ -276,7 +276,9 @@ _LATE = {
         "register_function_evaluator"
     ),
     "calque_core.traces.tracer": "check_lift, known, unknown",
-    "calque_core.types.array_methods": "decided_by_types, elementwise_function, kinds_in_every_size, types_decide",
+    "calque_core.types.array_methods": (
+        "decided_by_types, elementwise_function, in_every_size, kinds_in_every_size, types_decide"
+    ),
     "calque_core.types.numbers": "is_number, plain_number",
     "calque_core.types.avals": "NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type",
     "calque_core.types.dtypes": "SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype",
@@ -303,8 +305,8 @@ __all__ = [
     "JaxprTrace", "BorrowingTrace", "JitTracer", "new_eqn", "record_call", "check_lift", "known", "unknown",
     "only_evaluates",
     "plain_types", "are_canonical", "canonical_value", "ArrayOperations", "by_types", "evaluate_by_types",
-    "types_decide", "decided_by_types", "elementwise_function", "kinds_in_every_size", "FunctionOfItems",
-    "function_evaluators", "register_function_evaluator",
+    "types_decide", "decided_by_types", "elementwise_function", "in_every_size", "kinds_in_every_size",
+    "FunctionOfItems", "function_evaluators", "register_function_evaluator",
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
     "is_number", "plain_number", "as_stand_in",

@@ -24,6 +24,7 @@ from calque_core.ops.mapping import associative_scan
 from calque_core.ops.reduce import reduce_prod_p, reduced_shape
 from calque_core.ops.shape import reshape, slice
 from calque_core.primitives.primitive import Linearity, Primitive
+from calque_core.types.array_methods import in_every_size
 from calque_core.types.avals import Shape, ShapedArray, typeof
 from calque_core.types.dtypes import native_dtype
 from calque_core.types.limits import wide_dtype
@@ -56,7 +57,7 @@ def _declare(name: str, kinds: str, combine: Combine, ufunc: np.ufunc, linearity
     return primitive
 
 
-cumsum_p = _declare("cumsum", NUMBER, add, np.add, linearity="linear")
+cumsum_p = in_every_size("products")(_declare("cumsum", NUMBER, add, np.add, linearity="linear"))
 cumprod_p = _declare("cumprod", NUMBER, mul, np.multiply)
 cummax_p = _declare("cummax", ANY, max, np.maximum)
 cummin_p = _declare("cummin", ANY, min, np.minimum)

@@ -109,7 +109,15 @@ second array; "sum" and "mean" are over some axes.
 
 
 def in_every_size(kind: str) -> Callable[[T], T]:
-    """Return a decorator that adds a function or a primitive to `kinds_in_every_size`."""
+    """Return a decorator that promises what `kinds_in_every_size` says of a kind, for a function or a primitive.
+
+    >>> from calque_core.extend import in_every_size, types_decide
+    >>> from calque_core.lax import dot
+    >>> @types_decide
+    ... @in_every_size("products")
+    ... def squared_length(x):
+    ...     return dot(x, x)
+    """
 
     def register(operation: T) -> T:
         kinds_in_every_size[operation] = kind
