@@ -54,7 +54,8 @@ def dtype_to_ir_type(dtype: Any) -> ir.Type:
     dtype = np.dtype(dtype)
     maker = _MAKERS.get("bool" if dtype == float0 else dtype.name)
     if maker is None:
-        raise TypeError(f"{dtype} has no counterpart in XLA. Convert the array to a number dtype first.")
+        remedy = "float64 or complex128, or compute without jit" if dtype.kind in "fc" else "a dtype of numbers first"
+        raise TypeError(f"{dtype} has no counterpart in XLA. Convert the array to {remedy}.")
     return maker()
 
 
