@@ -1,7 +1,7 @@
 """Arrays made of lists, of numbers, or of a shape alone.
 
 One idea: a value without a dtype gets the default dtype of its kind, of 64 or 32 bits by the settings; NumPy arrays
-keep theirs.  A list is an array of its items, tracers included; other objects are what NumPy makes of them.
+keep theirs.  A list is an array of its items, tracers included; of other objects NumPy makes the array.
 
 Read next: `ranges.py`.
 """

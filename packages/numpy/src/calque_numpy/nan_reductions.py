@@ -1,4 +1,4 @@
-"""Reductions that skip NaN: `nansum nanmean nanmax` and others.
+"""Reductions that skip NaN: `nansum nanmean nanmax` and similar functions.
 
 One idea: NaN is replaced by the value that the reduction ignores, and a slice without numbers gives NaN.  Derivatives
 at NaN are zero.

@@ -184,7 +184,7 @@ class ufunc:
 
 
 def _scan(step: Callable[[Value, Any], tuple[Value, Value]], first: Value, items: Any) -> tuple[Value, Value]:
-    """Return what `lax.scan` does; where nothing traces, in a loop of Python, since `step` may ask for values."""
+    """Return the results of `lax.scan`; where nothing traces, of a loop of Python, since `step` may ask for values."""
     if active:
         return lax.scan(step, first, items)
     outs = []

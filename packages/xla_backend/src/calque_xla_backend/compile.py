@@ -159,7 +159,7 @@ def handler_of(kind: DeviceType, place: Place) -> Callable[[Any], Buffer]:
 
 
 def to_buffer(x: Value, target: DeviceType) -> Buffer:
-    """Return the buffer of an array of the type `target`, weak or not, divided alike; of others, a converted copy."""
+    """Return the buffer of an array of the type `target`, weak or not, divided alike; otherwise a converted copy."""
     if type(x) is Array and (x._device_type is target or x._device_type.canonical is target.canonical):
         return x._buffer
     return put(np.asarray(x, target.dtype), target)

@@ -1,6 +1,7 @@
 """Compilers: the objects by which equations of `jit` are compiled and run.
 
-One idea: a compiler is a choice of options, and there is one object for each choice, so that programs are found by it.
+One idea: a compiler is a choice of options, and there is one object for each choice, which is part of each key of a
+program.
 
 Read next: `compile.py`, which makes the programs.
 """

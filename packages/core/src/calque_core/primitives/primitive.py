@@ -49,7 +49,7 @@ class Primitive(Uncopied):
     A primitive with `multiple_results` returns lists of results, from `bind` and from its rules.  Each of its equations
     has the `effects`; an equation with an effect is neither dropped, nor merged, nor repeated.
 
-    `linearity` declares what the results are in the floating operands: "linear" in all of them together, "bilinear",
+    `linearity` declares how the results depend on the floating operands: "linear" in all of them together, "bilinear",
     that is linear in each of two, or "constant", with a zero derivative.  Taylor series, `jet`, need no other rule;
     `jvp` and `grad` do: `calque_autodiff.deflinear`, `defbilinear` and `zero_derivative` give their rules and declare
     it.  The attribute `is_elementwise` declares that it

@@ -88,7 +88,7 @@ elementwise_functions: set[Callable[..., Any]] = set()
 
 
 def elementwise_function(function: F) -> F:
-    """Promise what `types_decide` does, and that operands of one shape, or of rank 0, are computed element by element.
+    """Promise as `types_decide` does, and that operands of one shape, or of rank 0, are computed element by element.
 
     The operations of `function` on such operands are then the same ones for every size, and one piece of code serves
     arrays of all sizes: data of another length at each call costs no run of the rules.

@@ -1,7 +1,7 @@
 """Integrals of an exponential, a sine, a cosine or a logarithm over its argument.
 
 One idea: near zero a logarithm plus a power series, factored where the function has a zero, so that its digits remain
-there; elsewhere polynomials near the function times what it decays as.
+there; elsewhere a polynomial times the function's decay.
 Source of the regions: Cody & Thacher (1968, 1969), Rational Chebyshev approximations for the exponential integral,
 Mathematics of Computation 22 and 23.
 

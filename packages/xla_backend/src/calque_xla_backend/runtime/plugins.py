@@ -244,7 +244,7 @@ def _options(name: str) -> dict[str, Any]:
 
 
 def _cause(plugin: Plugin, error: RuntimeError) -> str:
-    """Return a sentence that says why a plugin did not start, and one that says what to do."""
+    """Return a sentence with the reason why a plugin did not start, and one with the remedy."""
     text = str(error)
     if not os.path.exists(plugin.library):
         return f"there is no library at {plugin.library}, which {plugin.source} names. Correct the path."

@@ -27,7 +27,7 @@ Value = Any
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a call would do, and why.  Printed, it is plain sentences.
+    """The actions of a call, and their reasons.  Printed, they are plain sentences.
 
     `action` is 'nothing', 'trace', 'compile' or 'trace and compile'.  `reasons` are the differences from the nearest
     known call, none for the action 'nothing'; `known_calls` counts the calls to choose from.  `captured_constants` are

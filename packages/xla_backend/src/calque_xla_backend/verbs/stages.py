@@ -65,7 +65,7 @@ class Origin:
 
 
 class Stage(Uncopied):
-    """What all stages know of the function, its arguments and its results."""
+    """The facts of all stages about the function, its arguments and its results."""
 
     __slots__ = ("_origin",)
     _in_words, _instead = "a stage of a compiled function", "Write the function to bytes: calque.export."
