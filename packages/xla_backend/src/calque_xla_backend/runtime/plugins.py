@@ -88,6 +88,10 @@ def plugins() -> list[Plugin]:
     """Return the plugins that this process knows of; none is started.
 
     Raises: ValueError if the variable `PJRT_NAMES_AND_LIBRARY_PATHS` is malformed.
+
+    >>> from calque_xla_backend import plugins
+    >>> [plugin.platform for plugin in plugins() if plugin.platform == "my_chip"]
+    []
     """
     return [plugin._replace(problem=plugin.problem or _problems.get(plugin.platform, "")) for plugin in _known()]
 

@@ -136,6 +136,12 @@ def deserialize(blob: bytes | bytearray) -> Exported:
     The bytes are a program: read them only if you trust their author.  Damaged bytes are an error; see `calque.export`.
     Raises: ExportError for any other bytes, for a newer format, and for a class of pytrees that is not registered here;
     TypeError if `blob` is no bytes.
+
+    >>> import numpy as np
+    >>> from calque_xla_backend import deserialize, export, jit
+    >>> blob = export(jit(lambda x: x * 2.0))(np.ones(2)).serialize()
+    >>> deserialize(blob).call(np.array([1.0, 3.0]))
+    Array([2., 6.], dtype=float64)
     """
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise TypeError(f"deserialize{where()} got a value of type {type(blob).__name__}. Give bytes.")

@@ -84,6 +84,13 @@ def clear_caches() -> None:
     """Drop all traces and programs, also of branches and steps; the next call of a function traces and compiles it.
 
     Programs on disk stay: `compilation_cache.clear_cache` removes them.
+
+    >>> from calque_xla_backend import clear_caches, jit
+    >>> f = jit(lambda x: x + 1.0)
+    >>> _ = f(1.0)
+    >>> clear_caches()
+    >>> f.cache_info()
+    CacheInfo(traces=0, programs=0)
     """
     clear_all()
     forget_shortcuts()
