@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from calque_core import eval_jaxpr, evaluation, make_jaxpr, tracing, typeof
+from calque_core import ShapeError, eval_jaxpr, evaluation, make_jaxpr, tracing, typeof
 from calque_core.extend import JaxprTrace
 from calque_numpy.scipy import special
 
@@ -173,6 +173,14 @@ def test_sums_of_exponentials_do_not_overflow():
 def test_operands_that_do_not_fit_are_refused(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
+
+
+@pytest.mark.parametrize("name", ["xlogy", "beta", "gammainc", "owens_t"])
+def test_shapes_that_do_not_broadcast_are_a_shape_error(name):
+    x, y = np.ones((2, 5)), np.ones((3, 5))
+    for f in (getattr(special, name), make_jaxpr(getattr(special, name))):
+        with pytest.raises(ShapeError, match=r"\(2, 5\) and \(3, 5\) .* do not broadcast"):
+            f(x, y)
 
 
 def test_an_error_names_the_function_that_the_user_calls():

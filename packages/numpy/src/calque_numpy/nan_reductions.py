@@ -37,6 +37,8 @@ def nansum(
 ) -> Value:
     """Return the sum over `axis`, with NaN counted as zero; otherwise as `sum`.
 
+    Raises: ValueError if an axis is out of range.
+
     >>> import numpy as np
     >>> from calque_numpy import nansum
     >>> nansum(np.array([1.0, np.nan]))
@@ -84,6 +86,8 @@ def nanprod(
 ) -> Value:
     """Return the product over `axis`, with NaN counted as one; otherwise as `prod`.
 
+    Raises: ValueError if an axis is out of range.
+
     >>> import numpy as np
     >>> from calque_numpy import nanprod
     >>> nanprod(np.array([2.0, np.nan]))
@@ -96,6 +100,8 @@ def nanprod(
 def nancumsum(a: Value, axis: int | None = None, dtype: DType = None, out: None = None) -> Value:
     """Return the running sum along `axis`, with NaN counted as zero; otherwise as `cumsum`.
 
+    Raises: ValueError if an axis is out of range.
+
     >>> import numpy as np
     >>> from calque_numpy import nancumsum
     >>> nancumsum(np.array([1.0, np.nan, 2.0]))
@@ -107,6 +113,8 @@ def nancumsum(a: Value, axis: int | None = None, dtype: DType = None, out: None 
 @implements(np.nancumprod)
 def nancumprod(a: Value, axis: int | None = None, dtype: DType = None, out: None = None) -> Value:
     """Return the running product along `axis`, with NaN counted as one; otherwise as `cumprod`.
+
+    Raises: ValueError if an axis is out of range.
 
     >>> import numpy as np
     >>> from calque_numpy import nancumprod
@@ -176,6 +184,8 @@ def nanstd(  # noqa: PLR0913  (NumPy's signature)
     correction: float | None = None,
 ) -> Value:
     """Return the square root of `nanvar`, with the same arguments.
+
+    Raises: ValueError if an axis is out of range.
 
     >>> import numpy as np
     >>> from calque_numpy import nanstd

@@ -56,6 +56,8 @@ def _coefficients(name: str, p: Value) -> Value:
 def polyadd(a1: Value, a2: Value) -> Value:
     """Return the coefficients of the sum of two polynomials.
 
+    Raises: ShapeError if the coefficients are no vector.
+
     >>> import numpy as np
     >>> from calque_numpy import polyadd
     >>> polyadd(np.array([1, 2]), np.array([1, 0, 0]))
@@ -67,6 +69,8 @@ def polyadd(a1: Value, a2: Value) -> Value:
 @implements(np.polysub)
 def polysub(a1: Value, a2: Value) -> Value:
     """Return the coefficients of the difference of two polynomials.
+
+    Raises: ShapeError if the coefficients are no vector.
 
     >>> import numpy as np
     >>> from calque_numpy import polysub
@@ -85,6 +89,8 @@ def _same_length(name: str, a1: Value, a2: Value) -> list[Value]:
 @implements(np.polymul)
 def polymul(a1: Value, a2: Value) -> Value:
     """Return the coefficients of the product of two polynomials; leading zeros stay.
+
+    Raises: ShapeError if the coefficients are no vector; ValueError if they are empty.
 
     >>> import numpy as np
     >>> from calque_numpy import polymul

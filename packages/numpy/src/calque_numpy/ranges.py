@@ -239,6 +239,7 @@ def logspace(
     """Return `num` numbers from base**start to base**stop whose logarithms are evenly spaced.
 
     A base that is an array is broadcast with the ends.  Shapes and errors: as `linspace`.
+    Raises: ShapeError if the shapes do not broadcast; ValueError if an axis is out of range.
 
     >>> from calque_numpy import logspace
     >>> logspace(0, 2, 3)
@@ -269,6 +270,7 @@ def geomspace(
 
     Both ends are exact; real ends have one sign, between complex ends the angle changes by less than half a turn.
     Shapes and errors: as `linspace`; ValueError for an end that is known to be zero.
+    Raises: ShapeError if the shapes do not broadcast; ValueError if an axis is out of range.
 
     >>> from calque_numpy import geomspace
     >>> geomspace(1.0, 8.0, 4)
