@@ -304,7 +304,7 @@ def ones_like(
 
 
 def empty(shape: Shape, dtype: DType = float, order: Order = "C", *, device: Any = None) -> Value:
-    """Return an array of zeros: a trace has no memory whose content is left open.
+    """Return an array of zeros, where elements of NumPy's may have any value.
 
     Raises: as `zeros`.
 

@@ -37,8 +37,6 @@ def nansum(
 ) -> Value:
     """Return the sum over `axis`, with NaN counted as zero; otherwise as `sum`.
 
-    Raises: ValueError if an axis is out of range.
-
     >>> import numpy as np
     >>> from calque_numpy import nansum
     >>> nansum(np.array([1.0, np.nan]))
@@ -86,8 +84,6 @@ def nanprod(
 ) -> Value:
     """Return the product over `axis`, with NaN counted as one; otherwise as `prod`.
 
-    Raises: ValueError if an axis is out of range.
-
     >>> import numpy as np
     >>> from calque_numpy import nanprod
     >>> nanprod(np.array([2.0, np.nan]))
@@ -100,8 +96,6 @@ def nanprod(
 def nancumsum(a: Value, axis: int | None = None, dtype: DType = None, out: None = None) -> Value:
     """Return the running sum along `axis`, with NaN counted as zero; otherwise as `cumsum`.
 
-    Raises: ValueError if an axis is out of range.
-
     >>> import numpy as np
     >>> from calque_numpy import nancumsum
     >>> nancumsum(np.array([1.0, np.nan, 2.0]))
@@ -113,8 +107,6 @@ def nancumsum(a: Value, axis: int | None = None, dtype: DType = None, out: None 
 @implements(np.nancumprod)
 def nancumprod(a: Value, axis: int | None = None, dtype: DType = None, out: None = None) -> Value:
     """Return the running product along `axis`, with NaN counted as one; otherwise as `cumprod`.
-
-    Raises: ValueError if an axis is out of range.
 
     >>> import numpy as np
     >>> from calque_numpy import nancumprod

@@ -225,8 +225,6 @@ def percentile(  # noqa: PLR0913  (NumPy's signature)
 ) -> Value:
     """Return the q-th percentiles over `axis`, for q from 0 to 100; otherwise as `quantile`.
 
-    Raises: ValueError if an axis is out of range, or has no elements; TypeError for complex numbers.
-
     >>> import numpy as np
     >>> from calque_numpy import percentile
     >>> percentile(np.array([1.0, 2.0, 4.0]), 75)
@@ -249,8 +247,6 @@ def nanquantile(  # noqa: PLR0913  (NumPy's signature)
 ) -> Value:
     """Return the quantiles over `axis` of the elements that are not NaN; NaN if all are.  Otherwise as `quantile`.
 
-    Raises: ValueError if an axis is out of range, or has no elements; TypeError for complex numbers.
-
     >>> import numpy as np
     >>> from calque_numpy import nanquantile
     >>> nanquantile(np.array([1.0, 2.0, np.nan]), 0.5)
@@ -272,8 +268,6 @@ def nanpercentile(  # noqa: PLR0913  (NumPy's signature)
     weights: Value = None,
 ) -> Value:
     """Return the percentiles over `axis` of the elements that are not NaN; NaN if all are.  Otherwise as `percentile`.
-
-    Raises: ValueError if an axis is out of range, or has no elements; TypeError for complex numbers.
 
     >>> import numpy as np
     >>> from calque_numpy import nanpercentile

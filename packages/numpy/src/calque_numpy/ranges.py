@@ -97,7 +97,8 @@ def linspace(  # noqa: PLR0913 -- NumPy's arguments
 
     With `retstep`, return the pair of the numbers and the step.
     Shapes: start, stop [*s] -> [*s with num at axis].  Dtype: `dtype`, or the promoted float dtype.
-    Raises: ValueError for a negative `num` or an unknown device; TypeError if `num` is no integer.
+    Raises: ValueError for a negative `num`, an axis out of range or an unknown device; TypeError if `num` is no
+    integer; ShapeError if the ends do not broadcast.
 
     >>> from calque_numpy import linspace
     >>> linspace(0.0, 1.0, 5)
@@ -239,7 +240,6 @@ def logspace(
     """Return `num` numbers from base**start to base**stop whose logarithms are evenly spaced.
 
     A base that is an array is broadcast with the ends.  Shapes and errors: as `linspace`.
-    Raises: ShapeError if the shapes do not broadcast; ValueError if an axis is out of range.
 
     >>> from calque_numpy import logspace
     >>> logspace(0, 2, 3)
@@ -270,7 +270,6 @@ def geomspace(
 
     Both ends are exact; real ends have one sign, between complex ends the angle changes by less than half a turn.
     Shapes and errors: as `linspace`; ValueError for an end that is known to be zero.
-    Raises: ShapeError if the shapes do not broadcast; ValueError if an axis is out of range.
 
     >>> from calque_numpy import geomspace
     >>> geomspace(1.0, 8.0, 4)

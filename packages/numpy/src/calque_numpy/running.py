@@ -68,8 +68,6 @@ def cumsum(a: Value, axis: int | None = None, dtype: DType = None, out: None = N
 def cumprod(a: Value, axis: int | None = None, dtype: DType = None, out: None = None) -> Value:
     """Return the running product along `axis`, or of the flat array; dtypes and errors as for `cumsum`.
 
-    Raises: ValueError if an axis is out of range.
-
     >>> import numpy as np
     >>> from calque_numpy import cumprod
     >>> cumprod(np.array([1, 2, 3]))

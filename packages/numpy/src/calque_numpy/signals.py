@@ -53,7 +53,6 @@ def correlate(a: Value, v: Value, mode: str = "valid") -> Value:
     """Return the correlation of two vectors: the sums of a[n + i] conj(v[i]).
 
     Shapes and errors: as `convolve`.
-    Raises: ShapeError unless both are vectors; ValueError if one is empty.
 
     >>> import numpy as np
     >>> from calque_numpy import correlate
