@@ -293,6 +293,6 @@ def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
     dtype = result_type(x, int) if typeof(x).kind != "b" else result_type(int)
     x = as_dtype(x, np.promote_types(dtype, result_type(int)) if kind_of(dtype) in "iu" else dtype)
     ones = lax.full((typeof(x).shape[0], 1), 1, typeof(x).dtype)
-    rest = lax.broadcast_in_dim(x, (typeof(x).shape[0], max(n - 1, 0)), (0,))
-    powers = lax.cumprod(lax.concatenate([ones, rest], 1), 1) if n else lax.slice_in_dim(ones, 0, 0, axis=1)
+    factors = lax.broadcast_in_dim(x, (typeof(x).shape[0], max(n - 1, 0)), (0,))
+    powers = lax.cumprod(lax.concatenate([ones, factors], 1), 1) if n else lax.slice_in_dim(ones, 0, 0, axis=1)
     return powers if increasing else lax.rev(powers, (1,))

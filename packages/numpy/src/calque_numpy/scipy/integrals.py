@@ -238,10 +238,10 @@ def _spence_formula(x: Value) -> Value:
     is_large = x > 2.0
     y = lax.select(is_large, 1.0 / lax.select(is_large, x, 1.0), x)
     is_small = y < 0.5
-    logarithm, rest = lax.log(y), lax.log1p(-lax.select(is_small, y, 0.0))
-    u = 0.0 - lax.select(is_small, rest, logarithm)  # 0.0, not -0.0, for x = 1
+    logarithm, complement_log = lax.log(y), lax.log1p(-lax.select(is_small, y, 0.0))
+    u = 0.0 - lax.select(is_small, complement_log, logarithm)  # 0.0, not -0.0, for x = 1
     series = u * polynomial(u, _DILOGARITHM)
-    product = lax.select(y == 0.0, 0.0, logarithm * rest)
+    product = lax.select(y == 0.0, 0.0, logarithm * complement_log)
     small = lax.select(is_small, math.pi**2 / 6 - product - series, series)
     power = lax.log(lax.select(is_large, x, 1.0))
     out = lax.select(is_large, -0.5 * power * power - small, small)
