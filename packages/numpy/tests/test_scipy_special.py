@@ -149,6 +149,7 @@ def test_squares_of_spherical_harmonics_of_one_degree_have_a_constant_sum():
 def test_sums_of_exponentials_do_not_overflow():
     x = np.array([[1000.0, 1000.0], [-INF, -INF]])
     np.testing.assert_allclose(special.logsumexp(x, axis=1), [1000.0 + math.log(2.0), -INF])
+    assert special.logsumexp(np.array([1.0, 1e3]), where=np.array([True, False])) == 1.0
     size, sign = special.logsumexp(np.zeros(2), b=np.array([1.0, -3.0]), return_sign=True, keepdims=True)
     np.testing.assert_allclose((size, sign), [[math.log(2.0)], [-1.0]])
     np.testing.assert_array_equal(special.softmax(x[0]), [0.5, 0.5])
