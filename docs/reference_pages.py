@@ -62,8 +62,8 @@ def module_pages(modules: dict[str, list[Group]], links: Links) -> dict[str, Ite
 def index_page(modules: dict[str, list[Group]]) -> Iterator[str]:
     yield "# Reference"
     yield ""
-    yield "Every public function and class has a page, with its shapes, its errors and an example. They are listed by"
-    yield "module and, in a module, by subject."
+    yield "Every public function and class has a page, with its shapes and errors, and mostly with an example. They are"
+    yield "listed by module and, in a module, by subject."
     yield ""
     yield "| module | holds | names |"
     yield "| --- | --- | --- |"

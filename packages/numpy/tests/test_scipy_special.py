@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from calque_core import eval_jaxpr, evaluation, make_jaxpr, tracing, typeof
+from calque_core import ShapeError, eval_jaxpr, evaluation, make_jaxpr, tracing, typeof
 from calque_core.extend import JaxprTrace
 from calque_numpy.scipy import special
 
@@ -149,6 +149,7 @@ def test_squares_of_spherical_harmonics_of_one_degree_have_a_constant_sum():
 def test_sums_of_exponentials_do_not_overflow():
     x = np.array([[1000.0, 1000.0], [-INF, -INF]])
     np.testing.assert_allclose(special.logsumexp(x, axis=1), [1000.0 + math.log(2.0), -INF])
+    assert special.logsumexp(np.array([1.0, 1e3]), where=np.array([True, False])) == 1.0
     size, sign = special.logsumexp(np.zeros(2), b=np.array([1.0, -3.0]), return_sign=True, keepdims=True)
     np.testing.assert_allclose((size, sign), [[math.log(2.0)], [-1.0]])
     np.testing.assert_array_equal(special.softmax(x[0]), [0.5, 0.5])
@@ -173,6 +174,14 @@ def test_sums_of_exponentials_do_not_overflow():
 def test_operands_that_do_not_fit_are_refused(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
+
+
+@pytest.mark.parametrize("name", ["xlogy", "beta", "gammainc", "owens_t"])
+def test_shapes_that_do_not_broadcast_are_a_shape_error(name):
+    x, y = np.ones((2, 5)), np.ones((3, 5))
+    for f in (getattr(special, name), make_jaxpr(getattr(special, name))):
+        with pytest.raises(ShapeError, match=r"\(2, 5\) and \(3, 5\) .* do not broadcast"):
+            f(x, y)
 
 
 def test_an_error_names_the_function_that_the_user_calls():

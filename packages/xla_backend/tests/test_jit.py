@@ -1041,6 +1041,23 @@ def test_compiler_options_reach_xla():
     assert jit(lambda x: x + 1.0, compiler_options={"xla_cpu_enable_fast_math": False})(1.0) == 2.0
     with pytest.raises(RuntimeError, match="no_such_option"):
         jit(lambda x: x + 1.0, compiler_options={"no_such_option": 1})(1.0)
+    assert jit(lambda x: x + 1.0, compiler_options={"xla_cpu_enable_fast_math": np.bool_(False)})(1.0) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ([1], r"compiler_options is \[1\] at test_jit.py:\d+ .*give a dict"),
+        ({3: 1}, r"compiler_options has 3: 1 at test_jit.py:\d+ .*a name is a string"),
+        ({"xla_cpu_enable_fast_math": None}, "has 'xla_cpu_enable_fast_math': None at .*a value is a bool"),
+    ],
+)
+def test_compiler_options_that_are_not_names_with_scalars_are_refused(options, named):
+    lowered = jit(lax.sin).lower(1.0)
+    with pytest.raises(TypeError, match=f"jit of sin.*: .*{named}"):
+        jit(lax.sin, compiler_options=options)
+    with pytest.raises(TypeError, match=f"compile of sin: .*{named}"):
+        lowered.compile(options)
 
 
 # Python scalars

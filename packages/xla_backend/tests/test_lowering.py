@@ -137,8 +137,8 @@ def f32_type():
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        (lambda ctx, x: [], r"returned 0 values for 1 results\. Return one IR value for each result"),
-        (lambda ctx, x: [x, x], r"returned 2 values for 1 results"),
+        (lambda ctx, x: [], r"returned 0 values for 1 result\. Return one IR value for each result"),
+        (lambda ctx, x: [x, x], r"returned 2 values for 1 result\."),
         (lambda ctx, x: x, r"returned .*BlockArgument.*\. Return a sequence of IR values"),
         (lambda ctx, x: None, r"returned None\. Return a sequence"),
         (lambda ctx, x: [3.0], r"returned 3\.0 of type float as result 0\. Return IR values"),

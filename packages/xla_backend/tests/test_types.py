@@ -43,6 +43,8 @@ def test_a_value_without_an_ir_type_is_refused():
         aval_to_ir_type(Token())
     with pytest.raises(TypeError, match=r"<U1 has no counterpart in XLA"):
         dtype_to_ir_type("U1")
+    with pytest.raises(TypeError, match=r"has no counterpart in XLA\. Convert the array to float64 or complex128"):
+        dtype_to_ir_type("clongdouble")
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def pull(f: LinearFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 
 def spread_cotangents(caller: str, cts: Sequence[Value], avals: Sequence[Any]) -> list[Value]:
-    """Return one cotangent array per primal type: `cts` for floating types, in order, `float0` zeros for others.
+    """Return one cotangent array per primal type: `cts` for floating types, in order, `float0` zeros for other types.
 
     Raises: TypeError if a cotangent does not have the type of its primal.
     """

@@ -69,7 +69,7 @@ def copied_transposition(
 def recorded_rule(
     trace: JaxprTrace, primitive: Primitive, ct: Value, operands: Sequence[Value], params: dict[str, Any]
 ) -> Callable[..., list[Value]] | None:
-    """Return the function that records what a transpose rule records on values of these types.
+    """Return the function that records the equations of a transpose rule on values of these types.
 
     It returns a list of the cotangents, None for one that is zero.  There is none if the rule has to run at each call.
     """

@@ -58,7 +58,7 @@ Params = Mapping[str, Any]
 
 
 class AxisData(NamedTuple):
-    """A mapped axis: its name, which may be None, its size, and what happens to primitives without a batching rule.
+    """A mapped axis: its name, which may be None, its size, and the treatment of primitives without a batching rule.
 
     `missing` is "error", or "loop": such a primitive runs for one element after the other.
     """

@@ -32,7 +32,7 @@ class Element:
 def element_of(
     array_class: type, shape: tuple[int, ...], dtype: Any, bdim: int, is_weak: bool, vma: AxisNames = _NO_AXES
 ) -> Element:
-    """Return the element of an array of this class, shape and dtype; arrays that differ in size have others.
+    """Return the element of an array of this class, shape and dtype, one object for arrays of equal size.
 
     >>> import numpy as np
     >>> element = element_of(np.ndarray, (2, 3), np.dtype("float32"), 0, False)

@@ -36,7 +36,17 @@ def defbatch(primitive: Primitive, rule: Rule) -> None:
 
 
 def defvectorized(*primitives: Primitive) -> None:
-    """Define rules of primitives of one operand that act on each element alone: the batch axis stays in place."""
+    """Define rules of primitives of one operand that act on each element alone: the batch axis stays in place.
+
+    >>> import numpy as np
+    >>> from calque_batching import defvectorized, vmap
+    >>> from calque_core import Primitive
+    >>> double_p = Primitive("double")
+    >>> _ = double_p.def_impl(lambda x: x + x)
+    >>> defvectorized(double_p)
+    >>> vmap(double_p.bind, in_axes=1, out_axes=1)(np.array([[1.0, 2.0]]))
+    array([[2., 4.]])
+    """
     for primitive in primitives:
         primitive.def_rule("batch", _vectorize(primitive))
 
@@ -50,7 +60,17 @@ def _vectorize(primitive: Primitive) -> Rule:
 
 
 def defbroadcasting(*primitives: Primitive) -> None:
-    """Define rules of primitives that are elementwise in several operands of equal shape or rank 0."""
+    """Define rules of primitives that are elementwise in several operands of equal shape or rank 0.
+
+    >>> import numpy as np
+    >>> from calque_batching import defbroadcasting, vmap
+    >>> from calque_core import Primitive
+    >>> hypotenuse_p = Primitive("hypotenuse")
+    >>> _ = hypotenuse_p.def_impl(np.hypot)
+    >>> defbroadcasting(hypotenuse_p)
+    >>> vmap(hypotenuse_p.bind, in_axes=(0, None))(np.array([3.0, 0.0]), 4.0)
+    array([5., 4.])
+    """
     for primitive in primitives:
         primitive.def_rule("batch", _broadcasting(primitive))
 
@@ -125,7 +145,17 @@ def _fit(x: Value, x_shape: tuple[int, ...], x_dim: int | None, shape: tuple[int
 
 
 def defreducer(*primitives: Primitive) -> None:
-    """Define rules of primitives of one operand that reduce the axes of their parameter `axes`."""
+    """Define rules of primitives of one operand that reduce the axes of their parameter `axes`.
+
+    >>> import numpy as np
+    >>> from calque_batching import defreducer, vmap
+    >>> from calque_core import Primitive
+    >>> range_p = Primitive("range")
+    >>> _ = range_p.def_impl(lambda x, *, axes: np.ptp(x, axis=axes))
+    >>> defreducer(range_p)
+    >>> vmap(lambda x: range_p.bind(x, axes=(0,)))(np.array([[1.0, 4.0], [2.0, 2.0]]))
+    array([3., 0.])
+    """
     for primitive in primitives:
         primitive.def_rule("batch", _reducer(primitive))
 

@@ -1,7 +1,7 @@
 """`python -m calque.doctor`: print versions, devices and settings, and name each wrong setting.
 
-One idea: a report is a list of sections, each with its lines and with the faults that it has found.  A fault is one
-sentence that names the value and says what to do.  The exit status is 1 if there is a fault.
+One idea: a report is a list of sections, each with its lines and with its faults.  A fault is one sentence that names
+the value and the remedy.  The exit status is 1 if there is a fault.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BOUND = re.compile(r"^(>=|<=|==|!=|<|>)([\d.]+)$")
 
 
 class Section(NamedTuple):
-    """A part of the report: its title, its lines, and what is wrong."""
+    """A part of the report: its title, its lines, and its faults."""
 
     title: str
     lines: list[str]

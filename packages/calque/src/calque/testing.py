@@ -127,7 +127,7 @@ def _jit() -> Callable[..., Any] | None:
 
 
 def _subsets(case: Case) -> list[Case]:
-    """Return the case as a function of all its floating arguments, and of each alone; others have no tangent."""
+    """Return the case as a function of all its floating arguments, and of each alone; integers have no tangent."""
     chosen = case.floating
     if not _is_differentiable(case):
         return []

@@ -2,7 +2,8 @@
 
 Everything here is public; so is `calque_core.lax`, the operations, and `calque_core.config`, the settings.
 
-Read next: `trace.py` for the central idea, then `primitive.py`, `stage.py` and `interpret.py`.
+Read next: `traces/trace.py` for the central idea, then `primitives/primitive.py`, `staging/stage.py` and
+`jaxprs/interpret.py`.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late

@@ -1,9 +1,9 @@
 """Backends: the devices that they offer.
 
 One idea: core knows no device.  A backend registers the class of its devices here, with the functions that core calls;
-`config.default_device` takes an object of such a class, and only the backend says what it means.
+`config.default_device` takes an object of such a class, whose meaning only the backend knows.
 
-Read next: `start_requests.py`, what users ask of a backend before its start; `arrays/devices.py`, which puts arrays.
+Read next: `start_requests.py`, the requests of users before a backend starts; `arrays/devices.py`, which puts arrays.
 """
 
 from __future__ import annotations

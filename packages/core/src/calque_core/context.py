@@ -60,7 +60,7 @@ mesh_classes: set[type] = set()  # the classes of the setting `mesh`; `meshes`, 
 
 
 class Reports(Record):
-    """What calque tells one task beside its results.  No result depends on it, so it is in no key."""
+    """The messages of calque to one task, beside its results.  No result depends on them, so they are in no key."""
 
     log_compiles: bool = False
     traceback_filtering: str = "remove_frames"

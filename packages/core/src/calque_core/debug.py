@@ -3,7 +3,7 @@
 One idea: they are calls to Python with an effect, so that they work the same in plain evaluation, under every
 transformation and in compiled programs, and are never removed.
 
-Read next: `ops/callback.py`, their primitive; `frames/prompt.py`, what a breakpoint opens.
+Read next: `ops/callback.py`, their primitive; `frames/prompt.py`, the prompt of a breakpoint.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The rule epoch: a number that changes when a rule is replaced.
 
-One idea: what is derived from rules, programs and code, is kept under keys with the epoch, or in a cache that a change
+One idea: programs and code that are derived from rules are kept under keys with the epoch, or in a cache that a change
 empties.
 
 Read next: `primitives/rules.py`, the tables whose changes count.

@@ -1,7 +1,7 @@
 """Late imports: a package lists names whose modules are imported when a program first uses one of them.
 
-One idea: a program uses few of the operations, so `import calque_core` reads the modules of few.  What a program does
-when it first uses a name, inside a trace or a block of settings, must not reach the module that is imported then.
+One idea: a program uses few of the operations, so `import calque_core` reads the modules of few.  A trace or a
+block of settings, in which a program first uses a name, must not reach the module that is imported then.
 
 Read next: `lax/__init__.py`, which uses it; `primitives/families.py`, for the modules of rules.
 """

@@ -1,4 +1,4 @@
-"""The values that settings may have, and the errors about others.
+"""The values that settings may have, and the errors about other values.
 
 Read next: `config.py`, the public functions; `context.py`, where settings are kept.
 """

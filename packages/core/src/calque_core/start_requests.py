@@ -1,7 +1,7 @@
 """Requests for the start of a backend: its platforms, its devices on the host's processor, memory of accelerators.
 
-One idea: a backend reads a request once, when it starts, and notes what it started with; from then on another request
-is refused, because it could no longer come true.
+One idea: a backend reads a request once, when it starts, and notes the values with which it started; a later request
+for other values is refused, because it could no longer come true.
 
 Read next: `config.py`, whose functions make the requests; `backends.py`.
 """
@@ -20,7 +20,7 @@ ALLOCATORS = ("default", "platform", "bfc", "cuda_async", "vmm")
 
 
 class Request(Generic[T]):
-    """What the user asks for by the function `caller`, and the value with which a backend has started."""
+    """The request of the user, by the function `caller`, and the value with which a backend has started."""
 
     __slots__ = ("caller", "requested", "show", "started")
 
@@ -121,7 +121,7 @@ def requested_platforms() -> tuple[str, ...]:
 
 
 def fix_platforms(names: tuple[str, ...]) -> None:
-    """Record that a backend has started on these platforms: from now on `config.platforms` refuses others."""
+    """Record that a backend has started on these platforms: from now on `config.platforms` refuses other ones."""
     _platforms.started = names
 
 

@@ -49,8 +49,8 @@ def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Any]) 
     function of one number.
 
     The cost grows with the square of the number of derivatives; nested calls of `jvp` double it for each.
-    Raises: TypeError if structures, shapes or dtypes differ; ValueError if the lists differ in length, there are none,
-    or the factorial of the length is beyond the dtype of a leaf.
+    Raises: TypeError if structures, shapes or dtypes differ; ValueError if the lists differ in length, `primals` has no
+    leaf, or the factorial of the length is beyond the dtype of a leaf.
 
     >>> from calque_jet import jet
     >>> from calque_core import lax

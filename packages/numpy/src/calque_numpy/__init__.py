@@ -2,7 +2,7 @@
 
 They take traced arrays, device arrays, NumPy arrays and scalars, and return NumPy's values and dtypes.  This package
 also makes NumPy's own functions, such as `numpy.stack(x)`, work on traced arrays, through `__array_function__`.
-Core defines the functions that are also methods or operators of arrays; this package defines all others, by subject.
+Core defines the functions that are also methods or operators of arrays; this package defines all other functions.
 
 Read next: `creation.py`, then by subject; `random` for random numbers.
 """

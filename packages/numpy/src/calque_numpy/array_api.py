@@ -1,6 +1,6 @@
-"""What the array API's standard asks about a namespace: its devices, its dtypes, what its arrays can do.
+"""The answers to the array API's questions about a namespace: its devices, its dtypes, the capabilities of its arrays.
 
-One idea: the answers are those of the moment.  The settings decide about dtypes, and while a function is traced no
+One idea: the answers are true at the moment.  The settings decide about dtypes, and while a function is traced no
 shape depends on values.
 
 Source: Python array API standard 2024.12, section Inspection.

@@ -21,8 +21,7 @@ else:
     class ndarray(metaclass=_AnyArray):
         """The class of NumPy's arrays and scalars, of device arrays and of traced arrays.
 
-        It is for annotations and `isinstance`, and has no instances of its own: `zeros`, `array` and others make
-        arrays.
+        It is for annotations and `isinstance`, and has no instances of its own: functions such as `zeros` make arrays.
         Raises: TypeError if it is called.
 
         >>> import numpy as np

@@ -1,7 +1,7 @@
 """Arrays made of lists, of numbers, or of a shape alone.
 
 One idea: a value without a dtype gets the default dtype of its kind, of 64 or 32 bits by the settings; NumPy arrays
-keep theirs.  A list is an array of its items, tracers included; other objects are what NumPy makes of them.
+keep theirs.  A list is an array of its items, tracers included; of other objects NumPy makes the array.
 
 Read next: `ranges.py`.
 """
@@ -304,7 +304,7 @@ def ones_like(
 
 
 def empty(shape: Shape, dtype: DType = float, order: Order = "C", *, device: Any = None) -> Value:
-    """Return an array of zeros: a trace has no memory whose content is left open.
+    """Return an array of zeros, where elements of NumPy's may have any value.
 
     Raises: as `zeros`.
 

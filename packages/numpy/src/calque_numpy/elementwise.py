@@ -51,6 +51,8 @@ def _real(name: str, x: Value) -> Value:
 def signbit(x: Value) -> Value:
     """Return whether the sign of x is negative, of -0.0 and of NaN too.
 
+    Raises: TypeError for complex numbers.
+
     >>> import numpy as np
     >>> from calque_numpy import signbit
     >>> signbit(np.array([1.0, -0.0, -2.0]))
@@ -65,6 +67,8 @@ def signbit(x: Value) -> Value:
 @implements(np.copysign)
 def copysign(x1: Value, x2: Value) -> Value:
     """Return the magnitude of x1 with the sign of x2; the derivative in x2 is zero.
+
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
 
     >>> import numpy as np
     >>> from calque_numpy import copysign
@@ -84,6 +88,8 @@ def _real_pair(name: str, x1: Value, x2: Value) -> tuple[Value, Value]:
 def fix(x: Value, out: None = None) -> Value:
     """Return x without its fraction, as `trunc`; integers are returned unchanged.
 
+    Raises: TypeError for complex numbers.
+
     >>> import numpy as np
     >>> from calque_numpy import fix
     >>> fix(np.array([1.5, -1.5]))
@@ -97,6 +103,8 @@ def fix(x: Value, out: None = None) -> Value:
 def isneginf(x: Value, out: None = None) -> Value:
     """Return whether x is minus infinity.
 
+    Raises: TypeError for complex numbers.
+
     >>> import numpy as np
     >>> from calque_numpy import isneginf
     >>> isneginf(np.array([np.inf, -np.inf]))
@@ -109,6 +117,8 @@ def isneginf(x: Value, out: None = None) -> Value:
 @implements(np.isposinf)
 def isposinf(x: Value, out: None = None) -> Value:
     """Return whether x is plus infinity.
+
+    Raises: TypeError for complex numbers.
 
     >>> import numpy as np
     >>> from calque_numpy import isposinf
@@ -125,6 +135,8 @@ def isposinf(x: Value, out: None = None) -> Value:
 @implements(np.modf)
 def modf(x: Value) -> tuple[Value, Value]:
     """Return the fraction of x and its whole part, both with the sign of x.
+
+    Raises: TypeError for complex numbers.
 
     >>> import numpy as np
     >>> from calque_numpy import modf
@@ -174,6 +186,7 @@ def frexp(x: Value) -> tuple[Value, Value]:
     """Return the mantissas m and int32 exponents e with x = m * 2**e and 0.5 <= |m| < 1; both are 0 for 0.
 
     The exponent of NaN and of infinities is 0.
+    Raises: TypeError for complex numbers.
 
     >>> import numpy as np
     >>> from calque_numpy import frexp
@@ -204,6 +217,8 @@ def _exponent(x: Value) -> Value:
 @implements(np.spacing)
 def spacing(x: Value) -> Value:
     """Return the distance from x to the next float away from zero, with the sign of x.
+
+    Raises: TypeError for complex numbers.
 
     >>> import numpy as np
     >>> from calque_numpy import spacing
@@ -274,6 +289,8 @@ def lcm(x1: Value, x2: Value) -> Value:
 def logaddexp2(x1: Value, x2: Value) -> Value:
     """Return log2(2**x1 + 2**x2), without an overflow.
 
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
     >>> import numpy as np
     >>> from calque_numpy import logaddexp2
     >>> logaddexp2(3.0, 3.0)
@@ -305,6 +322,8 @@ _SINC_COEFFICIENTS = [(-1.0) ** n / math.factorial(2 * n + 1) for n in range(8)]
 @implements(np.i0)
 def i0(x: Value) -> Value:
     """Return the modified Bessel function of order 0.
+
+    Raises: TypeError for complex numbers.
 
     >>> import numpy as np
     >>> from calque_numpy import i0

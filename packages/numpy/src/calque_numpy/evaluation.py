@@ -142,7 +142,7 @@ def _by_rules(
 
 
 def _after_evaluator(error: TypeError, function: Function, numpy_function: Function, args: tuple[Value, ...]) -> Value:
-    """Return the result where a backend's evaluator refused: with lists as arrays, or what `_after_refusal` knows."""
+    """Return the result after a backend's evaluator refused: with lists as arrays, or that of `_after_refusal`."""
     if _SEQUENCES.isdisjoint(map(type, args)):
         return _after_refusal(error, numpy_function, args, {})
     return _by_rules(function, numpy_function, args, {})

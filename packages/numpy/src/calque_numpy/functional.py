@@ -36,12 +36,12 @@ def apply_along_axis(func1d: Callable[..., Value], axis: int, arr: Value, *args:
     arr = asarray(arr)
     shape = typeof(arr).shape
     axis = canonical_axis("apply_along_axis", axis, len(shape))
-    rest = (*shape[:axis], *shape[axis + 1 :])
-    rows = lax.reshape(moveaxis(arr, axis, -1), (int(np.prod(rest)), shape[axis]))
+    loop_shape = (*shape[:axis], *shape[axis + 1 :])
+    rows = lax.reshape(moveaxis(arr, axis, -1), (int(np.prod(loop_shape)), shape[axis]))
     results = lax.map(lambda row: asarray(func1d(row, *args, **kwargs)), rows)
-    results = lax.reshape(results, (*rest, *typeof(results).shape[1:]))
-    extra = typeof(results).ndim - len(rest)
-    return moveaxis(results, tuple(range(len(rest), len(rest) + extra)), tuple(range(axis, axis + extra)))
+    results = lax.reshape(results, (*loop_shape, *typeof(results).shape[1:]))
+    extra = typeof(results).ndim - len(loop_shape)
+    return moveaxis(results, tuple(range(len(loop_shape), len(loop_shape) + extra)), tuple(range(axis, axis + extra)))
 
 
 @implements(np.apply_over_axes)

@@ -1,4 +1,4 @@
-"""NumPy's functions of text and files, and others that need values: NumPy's own function computes.
+"""NumPy's functions of text and files, and other functions that need values: NumPy's own function computes.
 
 One idea: values of NumPy's and of device arrays reach NumPy's function; a traced array, which has no value yet, is
 refused.

@@ -29,7 +29,7 @@ def pinv(a: Value, rcond: Value = None, hermitian: bool = False, *, rtol: Value 
     """Return the pseudo-inverse of a matrix.
 
     Singular values up to `rcond` (or `rtol`) times the greatest count as 0.  The default is 1e-15, and max(m, n) times
-    the machine epsilon for `rtol=None`.  `hermitian` says that `a` is, and reads its lower triangle.
+    the machine epsilon for `rtol=None`.  `hermitian` promises that `a` is Hermitian: only its lower triangle is read.
     Shapes: a [*b, m, n], rcond [] or [*b] -> [*b, n, m].  Dtype: a's; float64 for integers.
     Raises: ShapeError unless `a` is a matrix; TypeError for half precision; ValueError if both limits are given;
     LinAlgError if the iteration does not converge, for which compiled programs return NaN.
@@ -100,7 +100,7 @@ def matrix_rank(A: Value, tol: Value = None, hermitian: bool = False, *, rtol: V
     """Return the rank of a matrix: the number of singular values above a limit.
 
     The limit is `tol`, or `rtol` times the greatest value; the default of `rtol` is max(m, n) times the machine
-    epsilon.  `hermitian` says that `A` is, and reads its lower triangle.
+    epsilon.  `hermitian` promises that `A` is Hermitian: only its lower triangle is read.
     Shapes: A [*b, m, n], tol [] or [*b] -> [*b]; of a vector, 1 unless all elements are 0.
     Raises: TypeError for half precision; ValueError if both limits are given; LinAlgError if the iteration does not
     converge.

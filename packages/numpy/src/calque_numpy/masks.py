@@ -127,6 +127,7 @@ def isclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_na
     """Return where `a` and `b` differ by at most `atol + rtol * |b|`; an infinity is close only to itself.
 
     Shapes: broadcast.  Dtype: bool.
+    Raises: ShapeError if the shapes do not broadcast.
 
     >>> import numpy as np
     >>> from calque_numpy import isclose
@@ -144,6 +145,8 @@ def isclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_na
 @implements(np.allclose)
 def allclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_nan: bool = False) -> Value:
     """Return whether all elements are close, in the sense of `isclose`.
+
+    Raises: ShapeError if the shapes do not broadcast.
 
     >>> import numpy as np
     >>> from calque_numpy import allclose

@@ -1,4 +1,4 @@
-"""Reductions that skip NaN: `nansum nanmean nanmax` and others.
+"""Reductions that skip NaN: `nansum nanmean nanmax` and similar functions.
 
 One idea: NaN is replaced by the value that the reduction ignores, and a slice without numbers gives NaN.  Derivatives
 at NaN are zero.
@@ -176,6 +176,8 @@ def nanstd(  # noqa: PLR0913  (NumPy's signature)
     correction: float | None = None,
 ) -> Value:
     """Return the square root of `nanvar`, with the same arguments.
+
+    Raises: ValueError if an axis is out of range.
 
     >>> import numpy as np
     >>> from calque_numpy import nanstd

@@ -60,8 +60,8 @@ def require_size(name: str, x: Value, size: int | None) -> int:
 
 def elements_at(x: Value, places: Value, exists: Value, fill: Value) -> Value:
     """Return the slices of an array at places along its first axis, and `fill` where a place does not exist."""
-    n, *rest = typeof(x).shape
-    shape, dtype = (*typeof(places).shape, *rest), typeof(x).dtype
+    n, *row_shape = typeof(x).shape
+    shape, dtype = (*typeof(places).shape, *row_shape), typeof(x).dtype
     fill = broadcast_to(as_dtype(asarray(fill), dtype), shape)
     if not n:
         return fill

@@ -56,6 +56,8 @@ def _coefficients(name: str, p: Value) -> Value:
 def polyadd(a1: Value, a2: Value) -> Value:
     """Return the coefficients of the sum of two polynomials.
 
+    Raises: ShapeError if the coefficients are no vector.
+
     >>> import numpy as np
     >>> from calque_numpy import polyadd
     >>> polyadd(np.array([1, 2]), np.array([1, 0, 0]))
@@ -67,6 +69,8 @@ def polyadd(a1: Value, a2: Value) -> Value:
 @implements(np.polysub)
 def polysub(a1: Value, a2: Value) -> Value:
     """Return the coefficients of the difference of two polynomials.
+
+    Raises: ShapeError if the coefficients are no vector.
 
     >>> import numpy as np
     >>> from calque_numpy import polysub
@@ -85,6 +89,8 @@ def _same_length(name: str, a1: Value, a2: Value) -> list[Value]:
 @implements(np.polymul)
 def polymul(a1: Value, a2: Value) -> Value:
     """Return the coefficients of the product of two polynomials; leading zeros stay.
+
+    Raises: ShapeError if the coefficients are no vector; ValueError if they are empty.
 
     >>> import numpy as np
     >>> from calque_numpy import polymul
@@ -287,6 +293,6 @@ def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
     dtype = result_type(x, int) if typeof(x).kind != "b" else result_type(int)
     x = as_dtype(x, np.promote_types(dtype, result_type(int)) if kind_of(dtype) in "iu" else dtype)
     ones = lax.full((typeof(x).shape[0], 1), 1, typeof(x).dtype)
-    rest = lax.broadcast_in_dim(x, (typeof(x).shape[0], max(n - 1, 0)), (0,))
-    powers = lax.cumprod(lax.concatenate([ones, rest], 1), 1) if n else lax.slice_in_dim(ones, 0, 0, axis=1)
+    factors = lax.broadcast_in_dim(x, (typeof(x).shape[0], max(n - 1, 0)), (0,))
+    powers = lax.cumprod(lax.concatenate([ones, factors], 1), 1) if n else lax.slice_in_dim(ones, 0, 0, axis=1)
     return powers if increasing else lax.rev(powers, (1,))

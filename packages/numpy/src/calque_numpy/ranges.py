@@ -97,7 +97,8 @@ def linspace(  # noqa: PLR0913 -- NumPy's arguments
 
     With `retstep`, return the pair of the numbers and the step.
     Shapes: start, stop [*s] -> [*s with num at axis].  Dtype: `dtype`, or the promoted float dtype.
-    Raises: ValueError for a negative `num` or an unknown device; TypeError if `num` is no integer.
+    Raises: ValueError for a negative `num`, an axis out of range or an unknown device; TypeError if `num` is no
+    integer; ShapeError if the ends do not broadcast.
 
     >>> from calque_numpy import linspace
     >>> linspace(0.0, 1.0, 5)

@@ -185,6 +185,8 @@ def sliding_window_view(
 def flip(m: Value, axis: Axes | None = None) -> Value:
     """Return the array with its elements in reverse order along `axis`: one axis, several, or by default all.
 
+    Raises: ValueError if an axis is out of range.
+
     >>> import numpy as np
     >>> from calque_numpy import flip
     >>> flip(np.array([1, 2, 3]))
@@ -198,6 +200,8 @@ def flip(m: Value, axis: Axes | None = None) -> Value:
 def flipud(m: Value) -> Value:
     """Return the array with its first axis reversed.
 
+    Raises: ValueError for an array of rank 0.
+
     >>> import numpy as np
     >>> from calque_numpy import flipud
     >>> flipud(np.array([[1, 2], [3, 4]]))
@@ -210,6 +214,8 @@ def flipud(m: Value) -> Value:
 @implements(np.fliplr)
 def fliplr(m: Value) -> Value:
     """Return the array with its second axis reversed.
+
+    Raises: ValueError for fewer than two axes.
 
     >>> import numpy as np
     >>> from calque_numpy import fliplr

@@ -329,5 +329,5 @@ def unwrap(p: Value, discont: Value = None, axis: int = -1, *, period: Value = 6
     limit = half if discont is None else lax.max(asarray(discont), half)
     correction = lax.select(lax.lt(lax.abs(step), as_dtype(limit, dtype)), 0, reduced - step)
     first = lax.slice_in_dim(as_dtype(p, dtype), 0, 1, axis=axis)
-    rest = lax.slice_in_dim(as_dtype(p, dtype), 1, None, axis=axis) + lax.cumsum(correction, axis)
-    return lax.concatenate([first, rest], axis)
+    unwrapped = lax.slice_in_dim(as_dtype(p, dtype), 1, None, axis=axis) + lax.cumsum(correction, axis)
+    return lax.concatenate([first, unwrapped], axis)

@@ -78,23 +78,23 @@ def _distinct_rows(ar: Value, axis: int, size: int | None, fill_value: Value) ->
     """Return the distinct slices along an axis, ordered by their first elements that differ."""
     size, axis = require_size("unique", ar, size), canonical_axis("unique", axis, typeof(ar).ndim)
     rows = moveaxis(ar, axis, 0)
-    n, *rest = typeof(rows).shape
-    columns = lax.unstack(lax.reshape(rows, (n, math.prod(rest))), 1)
+    n, *row_shape = typeof(rows).shape
+    columns = lax.unstack(lax.reshape(rows, (n, math.prod(row_shape))), 1)
     *_, order = lax.sort((*columns, lax.iota(canonicalize_dtype(np.intp), n)), 0, num_keys=max(len(columns), 1))
     ordered = at(rows)[order].get()
-    differs = any_of(lax.ne(ordered[1:], ordered[:-1]), tuple(range(1, len(rest) + 1)))
+    differs = any_of(lax.ne(ordered[1:], ordered[:-1]), tuple(range(1, len(row_shape) + 1)))
     distinct = _at_first_places(ordered, order, differs, size, fill_value)
     return distinct._replace(values=moveaxis(distinct.values, 0, axis))
 
 
 def _at_first_places(ordered: Value, order: Value, differs: Value, size: int, fill_value: Value) -> UniqueAllResult:
     """Return the elements of a sorted array that differ from the one before, and their places before sorting."""
-    n, *rest = typeof(ordered).shape
+    n, *row_shape = typeof(ordered).shape
     dtype, index = typeof(ordered).dtype, typeof(order).dtype
     is_new = lax.concatenate([lax.full((min(n, 1),), True), differs], 0)
     position = lax.sub(lax.cumsum(as_dtype(is_new, index), 0), 1)
     fill = ordered[0] if fill_value is None and n else as_dtype(asarray(0 if fill_value is None else fill_value), dtype)
-    blank = broadcast_to(fill, (size + 1, *rest))  # the last element takes repetitions
+    blank = broadcast_to(fill, (size + 1, *row_shape))  # the last element takes repetitions
     values = at(blank)[lax.select(is_new, position, size)].set(ordered, mode="drop")[:size]
     first = at(lax.full((size + 1,), max(n - 1, 0), index))[position].min(order, mode="drop")[:size]
     inverse = at(lax.full((n,), 0, index))[order].set(position)

@@ -68,7 +68,7 @@ def broadcast_to(array: Value, shape: Axes, subok: bool = False) -> Value:
 def broadcast_arrays(*args: Value, subok: bool = False) -> tuple[Value, ...]:
     """Return the arrays, all broadcast to one shape.
 
-    Raises: ValueError if their shapes are incompatible; TypeError for None and strings beside a traced array.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for None and strings beside a traced array.
 
     >>> import numpy as np
     >>> from calque_numpy import broadcast_arrays

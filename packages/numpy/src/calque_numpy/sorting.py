@@ -151,6 +151,8 @@ def lexsort(keys: Value, axis: int = -1) -> Value:
 def sort_complex(a: Value) -> Value:
     """Return the elements along the last axis as complex numbers, sorted by the real and then the imaginary part.
 
+    Raises: ValueError for an array of rank 0.
+
     >>> import numpy as np
     >>> from calque_numpy import sort_complex
     >>> sort_complex(np.array([2.0, 1.0]))

@@ -115,7 +115,7 @@ def eigvals(a: Value) -> Value:
 def svd(a: Value, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Return the singular value decomposition U, S, Vh of a matrix, a = U @ diag(S) @ Vh; or `S` alone.
 
-    `hermitian` says that `a` is, and reads its lower triangle.
+    `hermitian` promises that `a` is Hermitian: only its lower triangle is read.
     Shapes: a [*b, m, n] -> U [*b, m, m] or [*b, m, k], S [*b, k], Vh [*b, n, n] or [*b, k, n], k = min(m, n).
     Dtypes: a's, and that of its real part for S; float64 for integers.
     Derivatives: those of vectors keep their phases, and are NaN for equal values, and for the value 0 unless `a` is

@@ -48,6 +48,8 @@ def ptp(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False) -
 def count_nonzero(a: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
     """Return the number of nonzero elements over `axis`.
 
+    Raises: ValueError if an axis is out of range.
+
     >>> import numpy as np
     >>> from calque_numpy import count_nonzero
     >>> count_nonzero(np.array([0, 3, 0, 5]))

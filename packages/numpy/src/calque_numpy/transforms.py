@@ -94,7 +94,7 @@ def rfft(a: Value, n: int | None = None, axis: int = -1, norm: str | None = None
 
 @implements(np.fft.irfft)
 def irfft(a: Value, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Value:
-    """Return the real numbers whose `rfft` is `a`; `n` is even unless given.
+    """Return the real numbers whose `rfft` is `a`; `n` is even by default.
 
     Shapes: a [*s] -> [*s], with the size `n`, or 2 (size - 1), at the axis.
     Raises: as `fft`.
@@ -193,7 +193,7 @@ def rfftn(a: Value, s: Lengths = None, axes: Axes = None, norm: str | None = Non
 def irfftn(a: Value, s: Lengths = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Value:
     """Return the inverse of `rfftn`: `ifft` over all of `axes` but the last, and then `irfft`.
 
-    Shapes: a [*s] -> [*s], with the lengths at the axes, 2 (size - 1) for the last unless given.
+    Shapes: a [*s] -> [*s], with the lengths at the axes; by default 2 (size - 1) for the last.
     Raises: as `fftn`; ValueError without axes.
 
     >>> import numpy as np

@@ -157,8 +157,8 @@ class ufunc:
         others = () if self.nin == 1 else (ravel(broadcast_to(asarray(b), typeof(places).shape)),)
 
         def step(flat: Value, item: tuple[Value, ...]) -> tuple[Value, None]:
-            position, *rest = item
-            return at(flat)[position].set(as_dtype(self(flat[position], *rest), typeof(flat).dtype)), None
+            position, *operands = item
+            return at(flat)[position].set(as_dtype(self(flat[position], *operands), typeof(flat).dtype)), None
 
         flat, _ = _scan(step, ravel(a), (ravel(places), *others))
         return lax.reshape(flat, typeof(a).shape)
@@ -184,7 +184,7 @@ class ufunc:
 
 
 def _scan(step: Callable[[Value, Any], tuple[Value, Value]], first: Value, items: Any) -> tuple[Value, Value]:
-    """Return what `lax.scan` does; where nothing traces, in a loop of Python, since `step` may ask for values."""
+    """Return the results of `lax.scan`; where nothing traces, of a loop of Python, since `step` may ask for values."""
     if active:
         return lax.scan(step, first, items)
     outs = []

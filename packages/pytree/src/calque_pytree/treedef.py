@@ -313,7 +313,12 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
-    """Return `treedef.children()`."""
+    """Return the structures of the children of the root; none for a leaf.
+
+    >>> import calque_pytree
+    >>> calque_pytree.treedef_children(calque_pytree.structure((1, [2, 3])))
+    [PyTreeDef(*), PyTreeDef([*, *])]
+    """
     return treedef.children()
 
 

@@ -1,6 +1,6 @@
 """jit: compile calque programs with XLA, through jaxlib.
 
-Read next: `jit.py`, then `lowering.py` for how to write a lowering rule.
+Read next: `verbs/jit.py`, then `modules/lowering.py` for how to write a lowering rule.
 """
 
 import jaxlib as _jaxlib

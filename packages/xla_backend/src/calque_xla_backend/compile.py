@@ -123,10 +123,10 @@ def device_types_of(
         return consts, ins, outs
     of_arguments, of_results = tilings(executable)
     consts = _divided(const_avals, of_arguments[: len(const_avals)], (), place)
-    given = [*place.arguments] or [None] * len(in_avals)
-    ins = [device_type(aval, one or place.whole) for aval, one in zip(in_avals, given)]
+    places = [*place.arguments] or [None] * len(in_avals)
+    ins = [device_type(aval, own_place or place.whole) for aval, own_place in zip(in_avals, places)]
     used = [i for i, is_used in enumerate(lowered.used) if is_used]
-    kept = _divided([in_avals[i] for i in used], of_arguments[len(consts) :], [given[i] for i in used], place)
+    kept = _divided([in_avals[i] for i in used], of_arguments[len(consts) :], [places[i] for i in used], place)
     for i, kind in zip(used, kept):
         ins[i] = kind
     return consts, ins, _divided(out_avals, of_results, place.results, place)
@@ -139,11 +139,11 @@ def _divided(
     places = [*places] or [None] * len(avals)
     # XLA tells none for one device, and for a program without results one: that of an empty tuple.
     tilings_of_avals = [*tilings_of_avals[: len(avals)]] or [None] * len(avals)
-    found = [
+    placements = [
         placement_of_tiling(tiling, len(aval.shape), partition.mesh, place)
         for aval, tiling, place in zip(avals, tilings_of_avals, places, strict=True)
     ]
-    return [device_type(aval, place) for aval, place in zip(avals, found)]
+    return [device_type(aval, place) for aval, place in zip(avals, placements)]
 
 
 def handler_of(kind: DeviceType, place: Place) -> Callable[[Any], Buffer]:
@@ -159,7 +159,7 @@ def handler_of(kind: DeviceType, place: Place) -> Callable[[Any], Buffer]:
 
 
 def to_buffer(x: Value, target: DeviceType) -> Buffer:
-    """Return the buffer of an array of the type `target`, weak or not, divided alike; of others, a converted copy."""
+    """Return the buffer of an array of the type `target`, weak or not, divided alike; otherwise a converted copy."""
     if type(x) is Array and (x._device_type is target or x._device_type.canonical is target.canonical):
         return x._buffer
     return put(np.asarray(x, target.dtype), target)

@@ -1,14 +1,17 @@
 """Compilers: the objects by which equations of `jit` are compiled and run.
 
-One idea: a compiler is a choice of options, and there is one object for each choice, so that programs are found by it.
+One idea: a compiler is a choice of options, and there is one object for each choice, which is part of each key of a
+program.
 
 Read next: `compile.py`, which makes the programs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from calque_core import Jaxpr, JaxprEqn, rule_epoch
 from calque_core.extend import check_program, here, is_debugging, where
@@ -100,6 +103,20 @@ _compilers: dict[Hashable, XlaCompiler] = {}  # keys of programs hold compilers:
 def compiler_of(options: Options = (), target: Target = None, keep_unused: bool = False) -> XlaCompiler:
     """Return the one compiler with these options."""
     return _compilers.setdefault((static_key(options), target, keep_unused), XlaCompiler(options, target, keep_unused))
+
+
+def options_of(caller: str, compiler_options: Mapping[str, Any]) -> Options:
+    """Return XLA's flags as pairs, sorted by name.  Raises: TypeError if they are not a mapping of names to scalars."""
+    if not isinstance(compiler_options, Mapping):
+        raise TypeError(f"{caller}: compiler_options is {compiler_options!r}{where()}; give a dict of flags by name.")
+    for name, value in compiler_options.items():
+        if not isinstance(name, str) or not isinstance(value, str | int | float | np.generic):
+            raise TypeError(
+                f"{caller}: compiler_options has {name!r}: {value!r}{where()}; a name is a string, and a value is a "
+                "bool, an integer, a float or a string."
+            )
+    flags = compiler_options.items()
+    return tuple(sorted((name, value.item() if isinstance(value, np.generic) else value) for name, value in flags))
 
 
 def _target_of(eqn: JaxprEqn) -> Target:

@@ -41,7 +41,7 @@ __all__ = ["PeerError", "initialize", "is_initialized", "shutdown"]
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What `initialize` has made and `shutdown` ends."""
+    """The objects that `initialize` has made and `shutdown` ends."""
 
     group: Group
     watch: Watch

@@ -1,8 +1,8 @@
-"""Kernels of one's own: compiled functions that programs call by name.
+"""Kernels: compiled functions of the user's that programs call by name.
 
 One idea: `register_ffi_target` gives XLA a function for a name, and `ffi_call` of core calls it; `ffi_lowering` makes a
-lowering rule of it, for a primitive of one's own with rules of its own.  The headers that a kernel is compiled with are
-jaxlib's, in `include_dir()`.
+lowering rule of it, for a primitive of the user's with rules of its own.  The headers for a kernel are jaxlib's, in
+`include_dir()`.
 
 Read next: `rules/ffi.py`, which lowers calls.
 """
@@ -93,7 +93,7 @@ def ffi_lowering(
 ) -> Callable[..., Sequence[IrValue]]:
     """Return a lowering rule that calls the target `target_name` with the parameters of the equation as attributes.
 
-    With it a primitive of one's own has a kernel, and derivative and batching rules like any other.
+    With it a primitive of yours has a kernel, and derivative and batching rules like any other.
 
     >>> from calque_core import Primitive
     >>> from calque_xla_backend import ffi, register_lowering

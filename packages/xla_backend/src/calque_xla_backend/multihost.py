@@ -53,8 +53,8 @@ def broadcast_one_to_all(in_tree: Tree, is_source: bool | None = None) -> Tree:
     messages = _exchange("multihost.broadcast_one_to_all", note, leaves if gives else ())
     sources = [i for i, message in enumerate(messages) if message.note["is_source"]]
     if len(sources) != 1:
-        given = f"the processes {', '.join(map(str, sources))} are sources" if sources else "no process is the source"
-        raise ValueError(f"{caller}: {given}. Let one process pass is_source=True, or none pass is_source.")
+        fault = f"the processes {', '.join(map(str, sources))} are sources" if sources else "no process is the source"
+        raise ValueError(f"{caller}: {fault}. Let one process pass is_source=True, or none pass is_source.")
     _check_types(caller, names, messages)
     return tree.unflatten(messages[sources[0]].arrays)
 

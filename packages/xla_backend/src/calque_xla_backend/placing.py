@@ -41,14 +41,14 @@ UNDIVIDED = Divisions()
 
 
 class Chosen(NamedTuple):
-    """What a program says about its place: the devices of `jit` functions inside, with their names, and its meshes."""
+    """The places that a program asks for: the devices of `jit` functions inside, with their names, and its meshes."""
 
     targets: list[tuple[str, Device | str]]
     meshes: list[AnyMesh]
 
 
 def choices_in(jaxpr: Jaxpr, target_of: Callable[[JaxprEqn], Target]) -> Chosen:
-    """Return what the equations of a jaxpr say about its place; `target_of(eqn)` is the choice of a `jit` equation.
+    """Return the places that the equations of a jaxpr ask for; `target_of(eqn)` is the choice of a `jit` equation.
 
     The mesh of a `pmap` is that of the `pmap`s inside it too.
     """

@@ -30,7 +30,8 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[[Any], Any]]]) -> Callabl
     """Return a function of `out` with a derivative of its own, from `fun`, which returns the pair `(out, vjp)`.
 
     `vjp(ct)` takes a cotangent of the output and returns a tuple of cotangents, one per argument; for one argument it
-    may return the cotangent bare.  It may use any value that `fun` has computed.
+    may return the cotangent bare.  It may use any value that `fun` has computed.  Forward mode needs a rule of its
+    own: `custom_vjp` takes one for each mode.
     Raises: TypeError if `fun` returns no such pair.
 
     >>> from calque_autodiff import custom_gradient, grad

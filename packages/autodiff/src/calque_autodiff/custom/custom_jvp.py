@@ -34,7 +34,8 @@ class custom_jvp(CustomFunction[P, R]):
     Every transformation uses the rule: `jvp` and `grad`, under `vmap`, `jit`, `scan`, at any order.  The arguments
     named by `static_argnums` (or `static_argnames`; also accepted under the field's names `nondiff_argnums` and
     `nondiff_argnames`) may be any objects; the rule takes them unchanged, in front.
-    Raises, when called: AttributeError if it has no rule; TypeError if an argument is not an array.
+    Raises, when called under a transformation: AttributeError if it has no rule; TypeError if an argument is not an
+    array.
 
     >>> from calque_autodiff import custom_jvp, grad
     >>> from calque_core import lax

@@ -47,7 +47,8 @@ class custom_vjp(CustomFunction[P, R]):
     a jvp rule beside it.  The arguments named by `static_argnums` (or `static_argnames`; also accepted under
     the field's names `nondiff_argnums` and `nondiff_argnames`) may be any objects: `fwd` takes them in their places,
     `bwd` in front.
-    Raises, when called: AttributeError if it has no rule; TypeError if an argument is not an array.
+    Raises, when called under a transformation: AttributeError if it has no rule; TypeError if an argument is not an
+    array.
 
     >>> from calque_autodiff import custom_vjp, grad
     >>> from calque_core import lax

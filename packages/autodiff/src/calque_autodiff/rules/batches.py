@@ -1,4 +1,4 @@
-"""The derivatives of rules for batches: what `vmap` makes of the derivative of a function with such a rule.
+"""The derivatives of rules for batches: the rules of the derivatives of functions that have such a rule.
 
 One idea: a rule for batches is a function of whole batches, so its derivative is the rule for batches of the
 derivative.  Forward mode differentiates the rule; the linear half keeps the arguments and differentiates the rule

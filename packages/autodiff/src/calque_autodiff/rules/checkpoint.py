@@ -75,7 +75,7 @@ def compose(first: Jaxpr, second: Jaxpr) -> Jaxpr:
 
 @remat_p.def_rule("partial_eval")
 def remat_partial_eval(known_mask: Sequence[bool], *operands: Value, jaxpr: Jaxpr, **params: Any) -> list[Value]:
-    """Run the known half now, keep the values that the policy saves, and record one equation that recomputes others."""
+    """Run the known half, keep the values that the policy saves, and record one equation that computes the unsaved."""
     policy = params["policy"]
     split = partial_eval_jaxpr(jaxpr, known_mask)
     num_known = sum(split.known_outs)

@@ -32,7 +32,7 @@ Axes = tuple[Hashable, ...]
 
 
 def psum_transpose(ct: Value, x: UndefinedPrimal, *, axes: Axes) -> list[Value]:
-    """Along an axis that the type of the operand has, all elements have one cotangent; along others, sum theirs."""
+    """Sum the cotangents along axes that the type of the operand lacks; along axes that it has, all are equal."""
     typed = tuple(axis for axis in axes if axis in x.aval.vma)
     untyped = tuple(axis for axis in axes if axis not in typed)
     return [pvary(psum(ct, untyped) if untyped else ct, typed)]

@@ -49,8 +49,8 @@ class Pull(NamedTuple):
     It returns a cotangent for each operand with a tangent that the mask `nonzero` marks.  `for_tracers`, a function of
     the residuals, then the cotangents, returns the same for any values; it is None where the code is that of another
     shape.  There is no `code` if the operations cannot run without rules.  `consuming` is for cotangents that nothing
-    else refers to, and may write to them.  `adding` is a function of an array, then of what `code` takes: it adds the
-    only result to the array, as for slices.
+    else refers to, and may write to them.  `adding` is a function of an array, then of the operands of `code`: it adds
+    the only result to the array, as for slices.
     """
 
     code: PullCode | None
@@ -101,8 +101,8 @@ class LinearizedOperation:
     those of their tangents, None for a tangent that is zero.  `push()` is the way forward with tangents, None if the
     rules have to run.
 
-    Immutable by convention, but for what is made at its first use, and compared by identity.  A frozen dataclass would
-    cost 1 ms at every import.
+    Immutable by convention, but for attributes made at their first use, and compared by identity.  A frozen
+    dataclass would cost 1 ms at every import.
     """
 
     __slots__ = (
@@ -141,7 +141,7 @@ class LinearizedOperation:
         return self._of_rules
 
     def programs(self) -> Programs:
-        """Return programs that do what the code does, for any values."""
+        """Return programs equal to the code, for values of any class."""
         if self._programs is None:
             self._programs = self._by_rules().programs()
         return self._programs
@@ -165,7 +165,7 @@ class LinearizedOperation:
         return self._interpreted
 
     def run_under(self, trace: Trace, primals: Sequence[Value]) -> tuple[Any, tuple[Value, ...]]:
-        """Do what `run` does, for any values, under the current trace, which may know the way as a function."""
+        """Do as `run`, for values of any class, under the current trace, which may know the way as a function."""
         programs = self.programs()
         outs = trace.process_function(programs.known, primals, {})
         residuals = tuple([primals[i] if kind == "in" else outs[i] for kind, i in programs.places])

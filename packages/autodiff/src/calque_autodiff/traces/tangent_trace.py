@@ -1,4 +1,4 @@
-"""The trace that records operations on tangents, and computes all others.
+"""The trace that records operations on tangents, and computes all other operations.
 
 One idea: an operation without a tangent goes to the parent at once; an operation on a tangent is linear in it, and is
 recorded.  A program inside such an operation (a jitted rule, a branch) is split by its `partial_eval` rule first: its
@@ -52,7 +52,7 @@ Value = Any
 
 
 class TangentTrace(JaxprTrace):
-    """Records operations on its tangents; hands all others to its parent."""
+    """Records operations on its tangents; hands all other operations to its parent."""
 
     verb = "linearize"
     runs_users_rule = False  # whether operands may be arrays of the user's that were not captured yet

@@ -1,1 +1,1 @@
-"""The transformations: jvp, linearize, vjp, grad, checkpoint, and their kin."""
+"""The transformations: jvp, linearize, vjp, grad, checkpoint, and their variants."""

@@ -1,7 +1,7 @@
 """Batching the operations of `calque_core.ops.exchange`: under its own name the batch axis is an axis like any other.
 
-So what an operation trades for the named axis is data that is there already: no element is copied, save for the
-reduction of `psum_scatter` and the order of `ppermute`.
+So the elements that an operation would exchange are in the array already: none is copied, save for the reduction of
+`psum_scatter` and the order of `ppermute`.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def ppermute_batch(
 
 
 def _sent_along_several(own: AxisData, x: Value, axes: tuple[Hashable, ...], perm: Permutation) -> Value:
-    """Return what elements get that send along the batch axis, which is the first of `x`, and along other axes.
+    """Return the elements after a `ppermute` along the batch axis, which is the first of `x`, and along other axes.
 
     Rows whose elements move alike along the other axes are sent along these at once, and then take their new places.
     """

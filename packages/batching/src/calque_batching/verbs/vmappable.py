@@ -86,6 +86,12 @@ def unregister_vmappable(data_type: type) -> None:
     """Undo `register_vmappable`.
 
     Raises: ValueError if `data_type` is not registered.
+
+    >>> from calque_batching import register_vmappable, unregister_vmappable
+    >>> class Named: ...
+    >>> class Over: ...
+    >>> register_vmappable(Named, Over, int, lambda cont, get, x, spec: x, lambda cont, size, x, spec: x)
+    >>> unregister_vmappable(Named)
     """
     if data_type not in vmappables:
         raise ValueError(f"{getattr(data_type, '__name__', data_type)} is not registered with register_vmappable.")

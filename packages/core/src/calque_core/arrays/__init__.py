@@ -1,7 +1,7 @@
 """The interface of an array in Python and NumPy: operators, methods, indices, NumPy's functions.
 
 Importing this package gives tracers and device arrays their methods: each of its modules adds its own, operators and
-properties at once, all others at their first use.  So their base classes are public under this name.
+properties at once, other methods at their first use.  So their base classes are public under this name.
 """
 
 from calque_core.arrays import late_methods, numpy_protocol, operators, properties

@@ -61,7 +61,7 @@ class At:
 
 @array_property
 def at(x: Value) -> At:
-    """Return what `x.at` is, for any array: `at(x)[index].set(y)` for NumPy's arrays, which have no `.at`.
+    """Return `x.at` of any array: `at(x)[index].set(y)` serves NumPy's arrays, which have no `.at`.
 
     The methods of `at(x)[index]` are `.get`, `.set`, `.add`, `.subtract`, `.multiply` (also `.mul`), `.divide`,
     `.power`, `.min`, `.max` and `.apply`.

@@ -1,7 +1,7 @@
 """Single items of NumPy's indices: which are basic, and which are arrays.
 
 One idea: an item of basic indexing is an int, None, `...` or the bounds of a slice; any other item is an array of
-positions or a mask, known or traced.  What NumPy refuses is refused here, by its type.
+positions or a mask, known or traced.  An item that NumPy refuses is refused here, by its type.
 
 Read next: `indices.py`, which puts items together.
 """

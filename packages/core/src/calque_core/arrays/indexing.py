@@ -1,7 +1,7 @@
 """Reading elements: `x[1, ::-2, None]`, `x[rows, :, 0]` with NumPy's semantics, and iteration, which uses it.
 
 One idea: slices and integers are a plan of at most one slice, one reversal and one change of shape, which the type and
-the index determine; plans are cached.  Arrays of positions, known or traced, are one `gather` of what the plan leaves;
+the index determine; plans are cached.  Arrays of positions, known or traced, are one `gather` of the plan's result;
 their rows of indices are an operand of a function that types decide.
 
 Read next: `indices.py`, the normal form of an index; `at.py`, updates of elements.

@@ -219,7 +219,7 @@ _COUNTED = 1 << 13  # elements of an axis whose positions are kept in memory
 
 @lru_cache(maxsize=64)
 def _count(size: int) -> Value:
-    """Return 0, 1, ... below `size`: an index of NumPy's into it counts from the start, and refuses what is outside."""
+    """Return 0, 1, ... below `size`: NumPy's index into it counts from the start, and refuses positions outside."""
     return np.arange(size, dtype=_index_dtype(size))
 
 

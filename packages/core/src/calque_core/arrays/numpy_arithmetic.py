@@ -91,6 +91,8 @@ def sign(x: Value) -> Value:
 def true_divide(x: Value, y: Value) -> Value:
     """Return x / y: a float, for integers, too.
 
+    Raises: ShapeError if the shapes do not broadcast.
+
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
     >>> x = np.array([1, 2])
@@ -133,6 +135,8 @@ def _divisor(y: Value) -> Value:
 def remainder(x: Value, y: Value) -> Value:
     """Return the remainder that has the sign of `y`, as Python's `%`; 0 for an integer divisor of 0.
 
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
     >>> x = np.array([-7, 7])
@@ -149,6 +153,8 @@ def remainder(x: Value, y: Value) -> Value:
 
 def floor_divide(x: Value, y: Value) -> Value:
     """Return the quotient rounded towards minus infinity, as Python's `//`; 0 for an integer divisor of 0.
+
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
@@ -181,7 +187,10 @@ def _integer_quotient(x: Value, y: Value) -> Value:
 
 
 def fmod(x: Value, y: Value) -> Value:
-    """Return the remainder that has the sign of `x`, as C's fmod; 0 for an integer divisor of 0."""
+    """Return the remainder that has the sign of `x`, as C's fmod; 0 for an integer divisor of 0.
+
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+    """
     x, y = _numbers("fmod", x, y)
     if _is_known(x, y):
         return np.fmod(x, y, dtype=typeof(x).dtype)
@@ -189,7 +198,10 @@ def fmod(x: Value, y: Value) -> Value:
 
 
 def divmod(x: Value, y: Value) -> tuple[Value, Value]:
-    """Return (floor_divide(x, y), remainder(x, y))."""
+    """Return (floor_divide(x, y), remainder(x, y)).
+
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+    """
     return floor_divide(x, y), remainder(x, y)
 
 
@@ -260,7 +272,10 @@ def _integer_power(x: Value, y: Any) -> Value:
 
 
 def float_power(x: Value, y: Value) -> Value:
-    """Return x ** y in at least float64."""
+    """Return x ** y in at least float64.
+
+    Raises: ShapeError if the shapes do not broadcast.
+    """
     check_dtypes("float_power", [typeof(x), typeof(y)])
     dtype = result_type(x, y, np.float64)
     return lax.pow(as_dtype(x, dtype), as_dtype(y, dtype))

@@ -158,6 +158,7 @@ def std(  # noqa: PLR0913  (the signature is NumPy's)
     """Return the square root of `var`, which has the same arguments.
 
     Of one element it is 0 for all numbers, and so is its derivative; of equal elements it has no derivative.
+    Raises: ValueError if an axis is out of range.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr

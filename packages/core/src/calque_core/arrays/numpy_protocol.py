@@ -3,8 +3,8 @@
 One idea: NumPy asks the class of its arguments before it computes, so that a function written with plain
 `import numpy as np` is traced unchanged.  Two tables hold the implementations that were used so far or that a user
 gave, `ufuncs` and `array_functions`.  Core implements the functions that are also methods of arrays, calque_numpy all
-others; the module of an implementation is imported at its first use.  A function without implementation is an error for
-a tracer; without a tracer every value is known, and NumPy computes.
+other functions; the module of an implementation is imported at its first use.  A function without implementation is an
+error for a tracer; without a tracer every value is known, and NumPy computes.
 
 Read next: `numpy_names.py`, the modules by NumPy's names; `numpy_sequences.py`, `numpy_ufuncs.py`, `ufunc_methods.py`.
 """

@@ -273,6 +273,8 @@ def argmin(a: Value, axis: int | None = None, out: None = None, *, keepdims: boo
 def any(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *, where: Value = True) -> Value:
     """Tell whether an element over `axis` is nonzero.
 
+    Raises: ValueError if an axis is out of range.
+
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
     >>> x = np.array([[0, 1], [0, 0]])
@@ -288,6 +290,8 @@ def any(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *
 @array_operation
 def all(a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, *, where: Value = True) -> Value:
     """Tell whether every element over `axis` is nonzero.
+
+    Raises: ValueError if an axis is out of range.
 
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr

@@ -48,6 +48,8 @@ def ndim(a: Value) -> int:
 def size(a: Value, axis: Axes = None) -> int:
     """Return the number of elements, or the size along `axis`.
 
+    Raises: ValueError if an axis is out of range.
+
     >>> import numpy as np
     >>> from calque_core import make_jaxpr
     >>> print(make_jaxpr(lambda x: (np.size(x), np.size(x, 1)))(np.zeros((2, 3))))

@@ -38,7 +38,10 @@ _DOUBLE_SCALES = ((-665, 600), (-400, 335), (400, 0), (665, -335)), -520
 
 
 def trunc(x: Value) -> Value:
-    """Return x without its fraction; integers are returned unchanged."""
+    """Return x without its fraction; integers are returned unchanged.
+
+    Raises: TypeError for complex numbers.
+    """
     return as_result(x) if kind(x) in "biu" else lax.select(lax.lt(x, 0), lax.ceil(x), lax.floor(x))
 
 
@@ -51,7 +54,10 @@ def rint(x: Value) -> Value:
 
 
 def nextafter(x: Value, y: Value) -> Value:
-    """Return the float next to x on the side of y."""
+    """Return the float next to x on the side of y.
+
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+    """
     return lax.nextafter(*float_operands("nextafter", x, y))
 
 
@@ -83,17 +89,26 @@ def _over(x: Value, size: float) -> Value:
 
 
 def deg2rad(x: Value) -> Value:
-    """Return degrees in radians."""
+    """Return degrees in radians.
+
+    Raises: TypeError for complex numbers.
+    """
     return lax.mul(real("deg2rad", x), math.pi / 180)
 
 
 def rad2deg(x: Value) -> Value:
-    """Return radians in degrees."""
+    """Return radians in degrees.
+
+    Raises: TypeError for complex numbers.
+    """
     return lax.mul(real("rad2deg", x), 180 / math.pi)
 
 
 def arctan2(x: Value, y: Value) -> Value:
-    """Return the angle, from -pi to pi, of the point with ordinate x and abscissa y."""
+    """Return the angle, from -pi to pi, of the point with ordinate x and abscissa y.
+
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+    """
     return lax.atan2(*float_operands("arctan2", x, y))
 
 
@@ -115,6 +130,8 @@ def float_operands(name: str, x: Value, y: Value) -> tuple[Value, Value]:
 def logaddexp(x: Value, y: Value) -> Value:
     """Return log(exp(x) + exp(y)) without overflow.
 
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+
     >>> import numpy as np
     >>> from calque_core import jaxpr_as_fun, make_jaxpr
     >>> x = np.array([0.0, 1000.0])
@@ -129,6 +146,7 @@ def hypot(x: Value, y: Value) -> Value:
 
     Both are multiplied by the same power of two, so that their squares and the derivatives neither overflow nor
     underflow; if a side is infinite, so is the result, even beside NaN.
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
     """
     x, y = (real("hypot", side) for side in float_operands("hypot", x, y))
     dtype = canonicalize_dtype(typeof(x).dtype)  # a value of 64 bits is narrowed in a block of 32 bits
@@ -162,7 +180,10 @@ def _moderating(size: Value, dtype: np.dtype[Any]) -> Value:
 
 
 def heaviside(x: Value, y: Value) -> Value:
-    """Return 0 where x < 0, y where x == 0, 1 where x > 0, and NaN for NaN."""
+    """Return 0 where x < 0, y where x == 0, 1 where x > 0, and NaN for NaN.
+
+    Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
+    """
     x, y = float_operands("heaviside", x, y)
     step = as_dtype(lax.gt(x, 0), typeof(x).dtype)
     return lax.select(lax.eq(x, 0), y, lax.select(lax.ne(x, x), x, step))
@@ -193,17 +214,26 @@ def truth(x: Value) -> Value:
 
 
 def logical_and(x: Value, y: Value) -> Value:
-    """Tell where both are true."""
+    """Tell where both are true.
+
+    Raises: ShapeError if the shapes do not broadcast.
+    """
     return lax.bitwise_and(truth(x), truth(y))
 
 
 def logical_or(x: Value, y: Value) -> Value:
-    """Tell where at least one is true."""
+    """Tell where at least one is true.
+
+    Raises: ShapeError if the shapes do not broadcast.
+    """
     return lax.bitwise_or(truth(x), truth(y))
 
 
 def logical_xor(x: Value, y: Value) -> Value:
-    """Tell where exactly one is true."""
+    """Tell where exactly one is true.
+
+    Raises: ShapeError if the shapes do not broadcast.
+    """
     return lax.bitwise_xor(truth(x), truth(y))
 
 
@@ -213,12 +243,18 @@ def logical_not(x: Value) -> Value:
 
 
 def fmax(x: Value, y: Value) -> Value:
-    """Return the larger; where one operand is NaN, the other operand."""
+    """Return the larger; where one operand is NaN, the other operand.
+
+    Raises: ShapeError if the shapes do not broadcast.
+    """
     return lax.max(*_without_nan(*binary("fmax", x, y)))
 
 
 def fmin(x: Value, y: Value) -> Value:
-    """Return the smaller; where one operand is NaN, the other operand."""
+    """Return the smaller; where one operand is NaN, the other operand.
+
+    Raises: ShapeError if the shapes do not broadcast.
+    """
     return lax.min(*_without_nan(*binary("fmin", x, y)))
 
 

@@ -82,7 +82,7 @@ class FlatFunction:
         return self.flat_results(call(self.fun, self.verb, *args, **kwargs))
 
     def flat_results(self, out: Any) -> list[Value]:
-        """Return the leaves of what the function returned; keep their structure, and the auxiliary output."""
+        """Return the leaves of the function's result; keep their structure, and the auxiliary output."""
         if self.has_aux:
             out, self.aux = split_aux(out, self.verb, self.fun)
         out_leaves, self.out_tree = tree_flatten(out, self.is_leaf)

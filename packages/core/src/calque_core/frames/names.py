@@ -35,8 +35,8 @@ def name_of(fun: Any, default: str | None = None) -> str:
 def named_after(fun: Any, has_attributes: bool = True) -> Callable[[F], F]:
     """Return a decorator like `functools.wraps`, for any object that can be called.
 
-    A name that is no text, and what raises an error when it is read, is left out.  Attributes of the user's are taken
-    over if `has_attributes`.
+    A name that is no text is left out, and so is an attribute that raises an error when it is read.  With
+    `has_attributes`, the user's attributes are copied, too.
 
     >>> from calque_core.extend import named_after
     >>> @named_after(5)

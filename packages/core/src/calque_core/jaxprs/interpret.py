@@ -24,6 +24,11 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Valu
 
     NumPy results share no writable memory with each other, the constants or the arguments.
     Raises: TypeError if the number of constants or arguments does not fit.
+
+    >>> from calque_core import eval_jaxpr, lax, make_jaxpr
+    >>> jaxpr = make_jaxpr(lambda x: lax.sin(x) + 1.0)(0.0)
+    >>> eval_jaxpr(jaxpr, jaxpr.consts, 0.0)
+    [np.float64(1.0)]
     """
     try:
         outs = run_jaxpr(jaxpr, consts, *args)
@@ -90,5 +95,10 @@ mark_boundary(JaxprFunction.__call__.__code__)
 
 
 def jaxpr_as_fun(jaxpr: Jaxpr) -> JaxprFunction:
-    """Return a Python function that takes the arguments of `jaxpr` and returns its results; it can be traced again."""
+    """Return a Python function that takes the arguments of `jaxpr` and returns its results; it can be traced again.
+
+    >>> from calque_core import jaxpr_as_fun, lax, make_jaxpr
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: lax.sin(x) + 1.0)(0.0))(0.0)
+    [np.float64(1.0)]
+    """
     return JaxprFunction(jaxpr)

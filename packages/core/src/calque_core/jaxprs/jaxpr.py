@@ -255,6 +255,11 @@ def has_jaxpr(params: dict[str, Any]) -> bool:
 
 
 def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
-    """Yield the jaxprs that the equations of `jaxpr` hold themselves."""
+    """Yield the jaxprs that the equations of `jaxpr` hold themselves.
+
+    >>> from calque_core import lax, make_jaxpr, subjaxprs
+    >>> [str(branch) for branch in subjaxprs(make_jaxpr(lambda x: lax.cond(x > 0, lax.sin, lax.cos, x))(1.0))]
+    ['{ lambda ; a:f64[]. let b:f64[] = cos a in (b,) }', '{ lambda ; a:f64[]. let b:f64[] = sin a in (b,) }']
+    """
     for eqn in jaxpr.program_eqns:
         yield from jaxprs_in_params(eqn.params)

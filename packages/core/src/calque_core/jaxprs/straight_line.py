@@ -74,7 +74,7 @@ class StraightLine:
         return [self.names.setdefault(v, f"x{len(self.names)}") for v in variables]
 
     def results(self, program: Jaxpr, private: Collection[Var] = ()) -> list[str]:
-        """Append a line per equation of a program, and one that drops what no later line needs; return its results.
+        """Append a line per equation of a program, and one that drops dead values; return the program's results.
 
         The lines may write to the arguments `private`.  The attribute `private` has them, and all variables of arrays
         that nothing else refers to.

@@ -82,7 +82,7 @@ def merge_axis(x: Value, axis: int, into: int, groups: int = 1) -> Value:
 
 
 def split_axis(x: Value, axis: int, size: int, groups: int = 1) -> Value:
-    """Return `x` with an axis of `size` cut out of another one, before it: what `merge_axis` merged.
+    """Return `x` with an axis of `size` cut out of another one, before it: the inverse of `merge_axis`.
 
     Shapes: x [*a, size * m, *b] -> [*a, size, m, *b].  Dtype: kept.
 

@@ -184,7 +184,7 @@ def broadcast_like(arr: Value, like_arr: Value) -> Value:
 def broadcast_shapes(*shapes: Shape) -> Shape:
     """Return the shape that all of `shapes` broadcast to, by NumPy's rule.
 
-    Raises: ValueError if they do not fit; TypeError if one is no sequence of integers.
+    Raises: ShapeError if they do not fit; TypeError if one is no sequence of integers.
 
     >>> from calque_core.lax import broadcast_shapes
     >>> broadcast_shapes((3, 1), (4,))
@@ -192,6 +192,8 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     """
     try:
         return _broadcast_shapes(shapes)
+    except ShapeError:
+        raise
     except TypeError:  # a shape is no tuple of ints
         return _broadcast_shapes(tuple([integers("broadcast_shapes", "a shape", shape) for shape in shapes]))
 
@@ -203,7 +205,7 @@ def _broadcast_shapes(shapes: tuple[Shape, ...]) -> Shape:
     for shape in shapes:
         for axis, size in enumerate(shape, ndim - len(shape)):
             if size != 1 and out[axis] not in (1, size):
-                raise ValueError(
+                raise ShapeError(
                     f"the shapes {' and '.join(map(str, shapes))}{where()} do not broadcast. Make the sizes equal or 1."
                 )
             out[axis] = size if out[axis] == 1 else out[axis]

@@ -132,6 +132,12 @@ def pmean(x: Tree, axis_name: AxisNames) -> Tree:
     `x` may be a pytree.
     Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
     Raises: NameError if the name is not bound.
+
+    >>> import numpy as np
+    >>> from calque_core import AbstractMesh, PartitionSpec as P, lax, shard_map
+    >>> mesh = AbstractMesh((2,), ("i",))
+    >>> shard_map(lambda x: lax.pmean(x, "i"), mesh=mesh, in_specs=P("i"), out_specs=P())(np.array([1.0, 3.0]))
+    array([2.])
     """
     size = prod(sizes_of_axes("pmean", bound_names("pmean", axis_name)))
     return tree_map(lambda leaf: div(floating(psum(leaf, axis_name)), size), x)
@@ -143,6 +149,12 @@ def pmax(x: Tree, axis_name: AxisNames) -> Tree:
     `x` may be a pytree.
     Shapes: x [*s] -> [*s].  Dtype: kept; complex numbers are compared by the real part first.
     Raises: NameError if the name is not bound.
+
+    >>> import numpy as np
+    >>> from calque_core import AbstractMesh, PartitionSpec as P, lax, shard_map
+    >>> mesh = AbstractMesh((2,), ("i",))
+    >>> shard_map(lambda x: lax.pmax(x, "i"), mesh=mesh, in_specs=P("i"), out_specs=P())(np.array([1.0, 3.0]))
+    array([3.])
     """
     axes = bound_names("pmax", axis_name)
     return tree_map(lambda leaf: _bind(pmax_p, leaf, axes), x)
@@ -192,6 +204,12 @@ def axis_index(axis_name: AxisNames) -> Value:
 
     Shapes: -> [].  Dtype: int32.
     Raises: NameError if the name is not bound.
+
+    >>> import numpy as np
+    >>> from calque_core import AbstractMesh, PartitionSpec as P, lax, shard_map
+    >>> mesh = AbstractMesh((2,), ("i",))
+    >>> shard_map(lambda x: x + lax.axis_index("i"), mesh=mesh, in_specs=P("i"), out_specs=P("i"))(np.zeros(4))
+    array([0., 0., 1., 1.])
     """
     axes = bound_names("axis_index", axis_name)
     position = np.int32(0)
@@ -205,6 +223,12 @@ def axis_size(axis_name: AxisNames) -> int:
     """Return the number of elements of the mapped axis `axis_name`, a Python int; of several, the product.
 
     Raises: NameError if the name is not bound.
+
+    >>> import numpy as np
+    >>> from calque_core import AbstractMesh, PartitionSpec as P, lax, shard_map
+    >>> mesh = AbstractMesh((2,), ("i",))
+    >>> shard_map(lambda x: x / lax.axis_size("i"), mesh=mesh, in_specs=P("i"), out_specs=P("i"))(np.ones(2))
+    array([0.5, 0.5])
     """
     return prod(sizes_of_axes("axis_size", bound_names("axis_size", axis_name)))
 

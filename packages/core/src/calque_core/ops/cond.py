@@ -310,7 +310,7 @@ _SMALL, _DEEP = 8, 8  # functions and modules in a key; traces inside one anothe
 
 
 def _is_deep(trace: Trace | None) -> bool:
-    """Tell whether a trace is inside many others."""
+    """Tell whether a trace is inside many traces."""
     for _ in range(_DEEP):
         if trace is None:
             return False

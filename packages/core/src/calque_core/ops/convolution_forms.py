@@ -104,7 +104,7 @@ def conv_transpose(  # noqa: PLR0913, PLR0917 -- JAX's parameters
     preferred_element_type: Any = None,
     use_consistent_padding: bool = False,
 ) -> Value:
-    """Return the convolution with `strides - 1` zeros between the neighbours of `lhs`: it enlarges what `conv` shrinks.
+    """Return the convolution with `strides - 1` zeros between the neighbours of `lhs`, which enlarges an array.
 
     "SAME" and "VALID" are the padding of the convolution that this one turns back; so are pairs (low, high) with
     `use_consistent_padding`, otherwise they are the padding of the enlarged operand.  With `transpose_kernel` the
@@ -243,7 +243,7 @@ def _strided(x: Value, axes: Sequence[int], starts: Sequence[int], counts: Shape
 
 
 def _in_layout(x: Value, spec: Shape, new_spec: Shape) -> Value:
-    """Return `x`, whose axes mean what `spec` says, with its axes in the order of `new_spec`."""
+    """Return `x`, whose axes are in the order of `spec`, with its axes in the order of `new_spec`."""
     return transpose(x, [axis for _, axis in sorted(zip(new_spec, spec))])
 
 

@@ -61,16 +61,16 @@ def convolve(windows: Array, kernel: Array, feature_groups: int, batch_groups: i
     Shapes: windows [n, c, *places, *entries], kernel [o, c / feature groups, *entries] -> [n / batch groups, o,
     *places].
     """
-    n, c, *rest = windows.shape
+    n, c, *sizes = windows.shape
     if batch_groups > 1:
-        windows = windows.reshape(batch_groups, n // batch_groups, c, *rest)
+        windows = windows.reshape(batch_groups, n // batch_groups, c, *sizes)
     else:
-        windows = windows.reshape(n, feature_groups, c // feature_groups, *rest).swapaxes(0, 1)
-    groups, n_spatial = windows.shape[0], len(rest) // 2
+        windows = windows.reshape(n, feature_groups, c // feature_groups, *sizes).swapaxes(0, 1)
+    groups, n_spatial = windows.shape[0], len(sizes) // 2
     kernel = kernel.reshape(groups, kernel.shape[0] // groups, *kernel.shape[1:])
     out = _product_by_blocks(windows, kernel)  # [groups, n, *places, o]
     out = out.transpose(1, 0, out.ndim - 1, *range(2, out.ndim - 1))
-    return out.reshape(out.shape[0], groups * out.shape[2], *rest[:n_spatial])
+    return out.reshape(out.shape[0], groups * out.shape[2], *sizes[:n_spatial])
 
 
 def _product_by_blocks(windows: Array, kernel: Array) -> Array:

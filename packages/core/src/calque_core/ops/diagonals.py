@@ -1,4 +1,4 @@
-"""Diagonals of matrices, and vectors as factors of their columns: what the rules of eigenvalues are written in.
+"""Diagonals of matrices, and vectors as factors of their columns: the words of the rules of eigenvalues.
 
 Read next: `eigen.py`.
 """

@@ -5,9 +5,9 @@ call of LAPACK's, eagerly (through NumPy) and compiled.  Eagerly, a matrix witho
 results are NaN.
 
 The vectors are determined up to their signs, complex ones up to their phases, and those of equal values up to a basis
-of the space that they span.  Compare what does not depend on this choice: projectors, reconstructed matrices.
+of the space that they span.  Compare values that do not depend on this choice: projectors, reconstructed matrices.
 
-Read next: `reflections.py`, for the reductions on which these functions rest.
+Read next: `reflections.py`, for the reductions that these functions use.
 """
 
 from __future__ import annotations

@@ -92,6 +92,13 @@ def all_gather(x: Tree, axis_name: AxisNames, *, axis: int = 0, tiled: bool = Fa
     `x` may be a pytree.  With `tiled`, the values are joined along an axis that `x` has.
     Shapes: x [*a, *b] -> [*a, n, *b]; with `tiled`, x [*a, m, *b] -> [*a, n * m, *b].  Dtype: kept.
     Raises: NameError if the name is not bound; ValueError if the axis is out of range.
+
+    >>> import numpy as np
+    >>> from calque_core import AbstractMesh, PartitionSpec as P, lax, shard_map
+    >>> mesh = AbstractMesh((2,), ("i",))
+    >>> gather = lambda x: lax.all_gather(x, "i", tiled=True)
+    >>> shard_map(gather, mesh=mesh, in_specs=P("i"), out_specs=P("i"))(np.array([1.0, 2.0]))
+    array([1., 2., 1., 2.])
     """
     return _gather(all_gather_p, x, axis_name, axis, tiled)
 
@@ -177,6 +184,13 @@ def psum_scatter(x: Tree, axis_name: AxisNames, *, scatter_dimension: int = 0, t
     Shapes: x [*a, n, *b] -> [*a, *b]; with `tiled`, x [*a, n * m, *b] -> [*a, m, *b].  Dtype: kept.
     Raises: NameError if the name is not bound; ShapeError if the size of the axis does not fit the number of elements;
     TypeError for bools.
+
+    >>> import numpy as np
+    >>> from calque_core import AbstractMesh, PartitionSpec as P, lax, shard_map
+    >>> mesh = AbstractMesh((2,), ("i",))
+    >>> scattered_sum = lambda x: lax.psum_scatter(x, "i", tiled=True)
+    >>> shard_map(scattered_sum, mesh=mesh, in_specs=P("i"), out_specs=P("i"))(np.arange(4.0))
+    array([2., 4.])
     """
     axes = bound_names("psum_scatter", axis_name)
 
@@ -228,6 +242,13 @@ def all_to_all(x: Tree, axis_name: AxisNames, split_axis: int, concat_axis: int,
     Shapes: x [n, *s] -> [*a, n, *b], with [*a, *b] = [*s]; with `tiled`, x [n * m, k] -> [m, n * k].  Dtype: kept.
     Raises: NameError if the name is not bound; ShapeError if the size of `split_axis` does not fit the number of
     elements; ValueError if an axis is out of range.
+
+    >>> import numpy as np
+    >>> from calque_core import AbstractMesh, PartitionSpec as P, lax, shard_map
+    >>> mesh = AbstractMesh((2,), ("i",))
+    >>> exchange = lambda x: lax.all_to_all(x, "i", 0, 0, tiled=True)
+    >>> shard_map(exchange, mesh=mesh, in_specs=P("i"), out_specs=P("i"))(np.arange(4.0))
+    array([0., 2., 1., 3.])
     """
     axes = bound_names("all_to_all", axis_name)
     size = prod(sizes_of_axes("all_to_all", axes))
@@ -312,6 +333,13 @@ def ppermute(x: Tree, axis_name: AxisNames, perm: Iterable[tuple[int, int]]) -> 
     Shapes: x [*s] -> [*s].  Dtype: kept.
     Raises: NameError if the name is not bound; ValueError if an element occurs twice as a source or as a target, or
     does not exist.
+
+    >>> import numpy as np
+    >>> from calque_core import AbstractMesh, PartitionSpec as P, lax, shard_map
+    >>> mesh = AbstractMesh((2,), ("i",))
+    >>> to_the_right = lambda x: lax.ppermute(x, "i", [(0, 1)])
+    >>> shard_map(to_the_right, mesh=mesh, in_specs=P("i"), out_specs=P("i"))(np.array([1.0, 2.0]))
+    array([0., 1.])
     """
     axes = bound_names("ppermute", axis_name)
     pairs = tuple((integer("ppermute", "perm", a), integer("ppermute", "perm", b)) for a, b in perm)

@@ -2,7 +2,7 @@
 
 One idea: a factorisation has one primitive, which gives all its factors; evaluation is NumPy's where NumPy has it.
 
-Read next: `triangular.py`, for what triangles are good for.
+Read next: `triangular.py`, which solves equations by triangles.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def means(primitive: Primitive, parameter: str, run: Run | None = None) -> None:
 
 
 def has_value_of(primitive: Primitive, parameter: str, run: Run | None = None) -> None:
-    """Declare what `means` does, but for `interpret`: the primitive has derivatives of its own, say."""
+    """Declare the program as `means` does, save for `interpret`: for a primitive with derivatives of its own."""
     primitive.def_rule("means", lambda **params: params[parameter])
     primitive.def_rule("vma", lambda vmas, **params: [aval.vma for aval in params[parameter].out_avals])
     primitive.def_rule("fit", lambda args, params: _fitted(parameter, args, params))

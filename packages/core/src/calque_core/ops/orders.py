@@ -1,4 +1,4 @@
-"""Places of elements along an axis, and arrays in the order of other arrays: for rules of `sort`, `top_k` and others.
+"""Places of elements along an axis, and arrays in the order of other arrays: for the rules of `sort` and `top_k`.
 
 Read next: `selection.py`, for the weights of extreme elements.
 """

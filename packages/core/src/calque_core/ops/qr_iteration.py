@@ -1,7 +1,7 @@
 """The Schur form by QR iterations, in NumPy: the evaluation of `schur`, which NumPy lacks.
 
 One idea: a sweep applies two shifts at once, by reflections of three rows that push a bulge down the Hessenberg form;
-so real matrices need no complex numbers.  What comes below the diagonal converges to blocks of sizes 1 and 2.
+so real matrices need no complex numbers.  The matrix converges to blocks of sizes 1 and 2 on the diagonal.
 
 Source: Golub & Van Loan, Matrix Computations (2013), sections 7.4 and 7.5.
 """
@@ -84,7 +84,7 @@ def _block_start(h: Value, high: int) -> int:
 def _shifts(h: Value, high: int, sweeps: int) -> tuple[Value, Value]:
     """Return the sum and the product of two shifts: the eigenvalues of the last block of size 2.
 
-    Each tenth sweep takes others, as a matrix may repeat itself.
+    Each tenth sweep takes other shifts, because a sweep with these may repeat the matrix.
     """
     if sweeps % 10 == 9:
         size = abs(h[high, high - 1]) + abs(h[high - 1, high - 2])

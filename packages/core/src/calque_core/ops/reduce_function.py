@@ -102,8 +102,8 @@ def _combine_rows(combine: Combine, rows: Values, count: int) -> Values:
 
 def _every_second(rows: Values, start: int, limit: int) -> Values:
     """Return every second entry along the leading axis."""
-    rest = typeof(rows[0]).shape[1:]
-    return [slice(x, (start, *[0] * len(rest)), (limit, *rest), (2, *[1] * len(rest))) for x in rows]
+    row_shape = typeof(rows[0]).shape[1:]
+    return [slice(x, (start, *[0] * len(row_shape)), (limit, *row_shape), (2, *[1] * len(row_shape))) for x in rows]
 
 
 reduce_p.def_rule("decomposition", reduce_decomposition)

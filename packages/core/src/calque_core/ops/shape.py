@@ -100,7 +100,7 @@ def reshape(operand: Value, new_sizes: Sequence[int], dimensions: Sequence[int] 
 
 
 def collapse(operand: Value, start_dimension: int, stop_dimension: int | None = None) -> Value:
-    """Return `operand` with the axes from `start_dimension` to before `stop_dimension`, or all others, as one axis.
+    """Return `operand` with the axes from `start_dimension` to before `stop_dimension`, or to the last, as one axis.
 
     A range without axes is a new axis of size 1.  Negative positions count from the end.
     Shapes: operand [*a, n, m, *b] -> [*a, n * m, *b].  Dtype: kept.

@@ -3,7 +3,7 @@
 One idea: the form is q^H a q, where q is orthogonal.  `hessenberg` and `tridiagonal` store q as LAPACK does, by
 reflections; reflection k of the lower triangle leaves row k unchanged.
 
-Read next: `eigen.py`, for what is computed from these forms.
+Read next: `eigen.py`, which computes eigenvalues from these forms.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ One idea: windows are rectangles, so one axis after the other is combined, the l
 keep their order.  Along an axis, the k-th elements of all windows are one slice.  A few slices are combined directly;
 for long windows the numbers of elements double, so that the number of operations is the logarithm of the length.
 
-All is written in public operations: it evaluates windows, and it is what other transformations see of them.
+All is written in public operations: these evaluate windows, and other transformations see them.
 
 Read next: `paddings.py`, the arithmetic of windows.
 """

@@ -128,8 +128,8 @@ def sylvester_product(operators: Sequence[Value], x: Value, **_: Any) -> Value:
 def sylvester_solve(a: Value, b: Value, c: Value, *, hermitian: bool = False) -> Value:
     """Return the solution x of a x + x b = c.
 
-    `hermitian` says that a and b are, of which the lower triangles are read; derivatives are then along Hermitian
-    changes.  A sum of an eigenvalue of a and one of b that is 0 has no unique solution: it is a
+    `hermitian` promises that a and b are Hermitian: only their lower triangles are read, and derivatives are along
+    Hermitian changes.  A sum of an eigenvalue of a and one of b that is 0 has no unique solution: it is a
     `numpy.linalg.LinAlgError` in evaluation and gives infinities or NaN when compiled; with `hermitian`, NaN.
     Shapes: a [*s, m, m], b [*s, n, n], c [*s, m, n] -> [*s, m, n].  Dtype: promoted, one of the four dtypes of LAPACK;
     integers become floats.

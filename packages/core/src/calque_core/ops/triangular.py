@@ -91,9 +91,9 @@ def _solve_left(a: Value, b: Value, lower: bool, unit_diagonal: bool) -> Value:
     starts = range(0, n, size)
     for start in starts if lower else reversed(starts):
         stop = min(start + size, n)
-        rest, known = b[..., start:stop, :], slice(0, start) if lower else slice(stop, n)
+        remainder, known = b[..., start:stop, :], slice(0, start) if lower else slice(stop, n)
         if known.start < known.stop:
-            rest = rest - a[..., start:stop, known] @ out[..., known, :]
+            remainder = remainder - a[..., start:stop, known] @ out[..., known, :]
         block = a[..., start:stop, start:stop]
         triangle = np.tril(block) if lower else np.triu(block)
         if unit_diagonal:
@@ -101,9 +101,9 @@ def _solve_left(a: Value, b: Value, lower: bool, unit_diagonal: bool) -> Value:
             triangle[..., diagonal, diagonal] = 1
         try:
             if lower:  # reversing rows and columns turns a lower triangle into an upper one
-                out[..., start:stop, :] = solve(triangle[..., ::-1, ::-1], rest[..., ::-1, :])[..., ::-1, :]
+                out[..., start:stop, :] = solve(triangle[..., ::-1, ::-1], remainder[..., ::-1, :])[..., ::-1, :]
             else:
-                out[..., start:stop, :] = solve(triangle, rest)
+                out[..., start:stop, :] = solve(triangle, remainder)
         except np.linalg.LinAlgError:
             raise failure("triangular_solve", a, "the diagonal has a zero, so the matrix has no inverse") from None
     return out

@@ -212,7 +212,7 @@ windows_of: Callable[..., Windows] = lru_cache(maxsize=4096)(Windows)
 def dimension_numbers_of(name: str, kind: type[N], numbers: N) -> N:
     """Return the dimension numbers of `name` with tuples of integers as fields.
 
-    Raises: TypeError if they are of another class, or hold other things.
+    Raises: TypeError if they are of another class, or hold values that are no integers.
     """
     if not isinstance(numbers, kind):
         raise TypeError(f"{name}{where()}: dimension_numbers is {numbers!r}. Give {kind.__name__}(...).")

@@ -46,7 +46,10 @@ class Primitive(Uncopied):
     >>> double_p.bind(2.0)
     np.float64(4.0)
 
-    `linearity` declares what the results are in the floating operands: "linear" in all of them together, "bilinear",
+    A primitive with `multiple_results` returns lists of results, from `bind` and from its rules.  Each of its equations
+    has the `effects`; an equation with an effect is neither dropped, nor merged, nor repeated.
+
+    `linearity` declares how the results depend on the floating operands: "linear" in all of them together, "bilinear",
     that is linear in each of two, or "constant", with a zero derivative.  Taylor series, `jet`, need no other rule;
     `jvp` and `grad` do: `calque_autodiff.deflinear`, `defbilinear` and `zero_derivative` give their rules and declare
     it.  The attribute `is_elementwise` declares that it
@@ -207,8 +210,10 @@ class Primitive(Uncopied):
     def def_rule(self, kind: str, function: F, *, platform: str | None = None, override: bool = False) -> F: ...
 
     def def_rule(self, kind: str, function: Any = None, *, platform: str | None = None, override: bool = False) -> Any:
-        """Define the rule of one kind; without `function`, return a decorator.
+        """Define the rule of one kind, such as "jvp" or "batch"; without `function`, return a decorator.
 
+        The kind decides the signature: `docs/your_own_primitive.md` has all of ours, and a transformation of your own
+        reads kinds of its own.  `platform` is for "lowering": the rule of a platform precedes the rule for all.
         Raises: ValueError, naming both places, if there is a rule already and `override` is not set.
         """
         if function is None:

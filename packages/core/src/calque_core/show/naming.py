@@ -1,6 +1,6 @@
 """The printed names and texts in a jaxpr: variables, literals, types, parameters, and programs used twice.
 
-One idea: names follow the order of reading, from one alphabet for the whole print, so a name means one thing.
+One idea: names follow the order of reading, from one alphabet for the whole print, so a name has one meaning.
 `DropVar` needs no class: an unused result prints as `_`.
 
 Read next: `printing.py`, which arranges these texts on lines.

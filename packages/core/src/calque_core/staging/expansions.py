@@ -125,7 +125,7 @@ def may_expand(args: Sequence[Value] = ()) -> bool:
 
 
 def add_options(key: list[Any], options: Options) -> bool:
-    """Append keyword arguments to a key; return False if only the function can tell what they mean."""
+    """Append keyword arguments to a key; return False if only the function knows their meaning."""
     for name, x in options.items():
         key.append(name)
         if not add_option(key, x):
@@ -134,7 +134,7 @@ def add_options(key: list[Any], options: Options) -> bool:
 
 
 def add_option(key: list[Any], x: Value) -> bool:
-    """Append an argument that is no tracer to a key; return False if only the function can tell what it means."""
+    """Append an argument that is no tracer to a key; return False if only the function knows its meaning."""
     kind = type(x)
     if kind in _EXACT:
         key += kind, x or str(x)  # 0.0 equals -0.0, their texts differ

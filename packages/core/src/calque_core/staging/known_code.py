@@ -39,7 +39,7 @@ class _History:
 
 
 def run_again(jaxpr: Jaxpr, *args: Value) -> list[Value]:
-    """Return what `run_jaxpr` returns of a program with its own constants: for programs that run many times.
+    """Return the results of `run_jaxpr` on a program with its own constants: for programs that run many times.
 
     >>> import numpy as np
     >>> from calque_core import make_jaxpr
@@ -146,7 +146,7 @@ def _is_weak_float(v: Var) -> bool:
 
 
 def _is_canonical(v: Var) -> bool:
-    """Tell whether a variable has the dtype that the settings give it; evaluation converts others."""
+    """Tell whether a variable has the dtype that the settings give it; otherwise evaluation converts it."""
     if here().settings.enable_x64 or type(v.aval) is not ShapedArray:
         return True
     return canonicalize_dtype(v.aval.dtype) == v.aval.dtype

@@ -1,7 +1,7 @@
-"""Plans: what an operation needs, made once per types.
+"""Plans: the code or the program of an operation, made once per types.
 
-One idea: a rule gives the same operations whenever its operands have the same types.  So a transformation keeps what it
-made from a rule, such as straight-line code or a program whose equations it copies, under a key of types and options.
+One idea: a rule gives the same operations whenever its operands have the same types.  So a transformation keeps
+straight-line code, or a program whose equations it copies, under a key of types and options.
 
 Read next: `jaxprs/straight_line.py` and `recorder.py`, which write code for plans; `expansions.py`, which uses them.
 """

@@ -276,6 +276,10 @@ def stage(
     """Return the jaxpr of `fun`, which takes one value per aval and returns a list of values.
 
     Constants may be tracers of outer traces: `hoist_tracers` makes them operands.
+
+    >>> from calque_core import ShapedArray, lax, stage
+    >>> stage(lambda x, y: [lax.mul(x, y)], [ShapedArray((2,), "float64"), ShapedArray((), "float64")])
+    { lambda ; a:f64[2] b:f64[]. let c:f64[2] = mul a b in (c,) }
     """
     trace = trace_type(current_trace())
     record_call(trace, user_fun if user_fun is not None else fun)

@@ -33,5 +33,16 @@ class _CompileTimeTrace(Trace):
 
 
 def ensure_compile_time_eval() -> tracing:
-    """Compute operations on known values while tracing, for a `with` block; operations on tracers are traced."""
+    """Compute operations on known values while tracing, for a `with` block; operations on tracers are traced.
+
+    >>> import numpy as np
+    >>> from calque_core import ensure_compile_time_eval, lax, make_jaxpr
+    >>> def f(x):
+    ...     with ensure_compile_time_eval():
+    ...         print(lax.add(1.0, 2.0))
+    ...     return lax.add(x, 1.0)
+    >>> make_jaxpr(f)(np.float64(1.0))
+    3.0
+    { lambda ; a:f64[]. let b:f64[] = add a 1.0 in (b,) }
+    """
     return tracing(_CompileTimeTrace(current_trace()))

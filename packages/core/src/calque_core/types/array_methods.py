@@ -85,7 +85,7 @@ def types_decide(function: F) -> F:
 
 
 def elementwise_function(function: F) -> F:
-    """Promise what `types_decide` does, and that operands, broadcast as NumPy does, are computed element by element.
+    """Promise as `types_decide` does, and that operands, broadcast as NumPy does, are computed element by element.
 
     The operations of `function` are then the same ones for every size, and one piece of code serves arrays of all
     sizes: data of another length at each call costs no run of the rules.

@@ -21,7 +21,7 @@ A = TypeVar("A")
 
 
 class ArraySignatures:  # noqa: PLW1641  (`ArrayMethods` says that there is no hash)
-    """What each array has."""
+    """The operators and methods of each array."""
 
     # Operators
     def __add__(self, other: Any) -> Self: ...
@@ -235,13 +235,13 @@ class ArraySignatures:  # noqa: PLW1641  (`ArrayMethods` says that there is no h
 
 
 class At(Generic[A]):
-    """What `x.at` is."""
+    """The type of `x.at`."""
 
     def __getitem__(self, index: Any) -> ElementsAt[A]: ...
 
 
 class ElementsAt(Generic[A]):
-    """What `x.at[index]` is."""
+    """The type of `x.at[index]`."""
 
     def get(self, *, fill_value: Any = None, **options: Any) -> A: ...
     def set(self, value: Any, **options: Any) -> A: ...

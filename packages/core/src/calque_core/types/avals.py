@@ -288,7 +288,7 @@ def _refusal(x: Value) -> str | None:
 
 
 def _dtype_advice(dtype: np.dtype[Any]) -> str:
-    """Return what to do with an array of a dtype that is no number."""
+    """Return the advice for an array of a dtype that is no number."""
     if dtype.type is np.void and dtype.names is None and dtype.itemsize <= 2:
         return (
             "NumPy's files keep the bytes of bfloat16 and of other dtypes of ml_dtypes, and not their names. "

@@ -47,9 +47,9 @@ def eigh_jet(primals: Sequence[Value], series: Sequence[Series], *, lower: bool)
     for k, change in enumerate(changes[1:], 1):
         known = [*turns, None]
         products = coefficient(changes, known, k, matrix_product)
-        rest = minus(plus(change, products), coefficient(known, [*moves, None], k, scale_columns))
-        moves.append(None if rest is None else real(diagonal_of(rest)))
-        turns.append(plus(times(gaps, rest), _length_coefficient(turns, k)))
+        remainder = minus(plus(change, products), coefficient(known, [*moves, None], k, scale_columns))
+        moves.append(None if remainder is None else real(diagonal_of(remainder)))
+        turns.append(plus(times(gaps, remainder), _length_coefficient(turns, k)))
     return [vectors, values], [[None if q is None else matrix_product(vectors, q) for q in turns[1:]], moves[1:]]
 
 

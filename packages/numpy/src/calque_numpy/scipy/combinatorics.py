@@ -74,8 +74,8 @@ def _binomial_formula(n: Value, k: Value) -> Value:
     """
     is_valid = (n >= 0.0) & (k >= 0.0) & (k <= n)
     n, k = lax.select(is_valid, n, 1.0), lax.select(is_valid, k, 1.0)
-    rest = n - k
-    count = lax.select((rest < k) & (lax.floor(rest) == rest), rest, k)
+    n_minus_k = n - k
+    count = lax.select((n_minus_k < k) & (lax.floor(n_minus_k) == n_minus_k), n_minus_k, k)
     is_product = (count <= float(_PRODUCT)) & (lax.floor(count) == count)
     exact = rounded = lax.full_like(n, 1.0)
     for i in range(1, _PRODUCT + 1):
@@ -87,28 +87,28 @@ def _binomial_formula(n: Value, k: Value) -> Value:
         exact, rounded = exact * factor / divisor, rounded * (factor / divisor)
     product = lax.select(exact < _EXACT, exact, rounded)
     is_other = is_valid & ~is_product
-    (other,) = where_any(is_other, _by_gammas, 1, lax.select(is_other, k, 1.0), lax.select(is_other, rest, 1.0))
+    (other,) = where_any(is_other, _by_gammas, 1, lax.select(is_other, k, 1.0), lax.select(is_other, n_minus_k, 1.0))
     return lax.select(is_valid, lax.select(is_product, product, other), 0.0)
 
 
-def _by_gammas(k: Value, rest: Value) -> tuple[Value]:
+def _by_gammas(k: Value, n_minus_k: Value) -> tuple[Value]:
     """Return gamma(k + r + 1) / (gamma(k + 1) gamma(r + 1)): by Stirling's series (DLMF 5.11.1) from 8 on."""
-    is_large = (k >= 8.0) & (rest >= 8.0)
-    a, b = lax.select(is_large, k, 8.0), lax.select(is_large, rest, 8.0)
+    is_large = (k >= 8.0) & (n_minus_k >= 8.0)
+    a, b = lax.select(is_large, k, 8.0), lax.select(is_large, n_minus_k, 8.0)
     powers = a * lax.log1p(b / a) + b * lax.log1p(a / b)
     series = stirling_series(a + b) - (stirling_series(a) + stirling_series(b))
     root = lax.sqrt((1.0 / a + 1.0 / b) * (0.5 / math.pi))
     half = lax.exp(0.5 * (powers + series))  # the power overflows before the result
     large = half * root * half
-    small = lax.exp(-betaln(rest + 1.0, k + 1.0) - lax.log1p(k + rest))
+    small = lax.exp(-betaln(n_minus_k + 1.0, k + 1.0) - lax.log1p(k + n_minus_k))
     return (lax.select(is_large, large, small),)
 
 
 def _binomial_slope(out: Value, n: Value, k: Value, after: Value) -> Value:
     """Return the derivative in the numbers whose factorials are that of `after` and, in the divisor, of n - k."""
     is_valid = (n >= 0.0) & (k >= 0.0) & (k <= n)
-    rest = lax.select(is_valid, n - k, 1.0) + 1.0
-    return out * (lax.digamma(lax.select(is_valid, after, 1.0) + 1.0) - lax.digamma(rest))
+    argument = lax.select(is_valid, n - k, 1.0) + 1.0
+    return out * (lax.digamma(lax.select(is_valid, after, 1.0) + 1.0) - lax.digamma(argument))
 
 
 binomial_p = declare(

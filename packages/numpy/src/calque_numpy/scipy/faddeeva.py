@@ -165,9 +165,9 @@ def _erfcx_formula(x: Value) -> Value:
     size = abs(x)
     tail = scaled_erfc(size)
     whole = lax.floor(lax.min(size, _OVERFLOW) * 16.0) / 16.0
-    rest = lax.min(size, _OVERFLOW) - whole
+    fraction = lax.min(size, _OVERFLOW) - whole
     power = lax.exp(whole * whole)
-    power = power * (1.0 + lax.expm1(rest * (rest + 2.0 * whole)))  # XLA would join two exponentials
+    power = power * (1.0 + lax.expm1(fraction * (fraction + 2.0 * whole)))  # XLA would join two exponentials
     return lax.select(x < 0.0, 2.0 * power - tail, tail)
 
 

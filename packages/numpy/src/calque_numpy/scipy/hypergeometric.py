@@ -109,7 +109,7 @@ def hyp1f1(a: Value, b: Value, x: Value, /) -> Value:
     """Return Kummer's confluent hypergeometric function M(a, b, x); only x has a derivative.
 
     Infinite where b is zero or a negative whole number, unless the series ends before.
-    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: 64 ulp for positive a and b - a; for others
+    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: 64 ulp for positive a and b - a; otherwise
     64 ulp of the largest term of the power series.  For large parameters, NaN where exp(-x / 2) overflows.
     Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
 

@@ -1,7 +1,7 @@
 """Integrals of an exponential, a sine, a cosine or a logarithm over its argument.
 
 One idea: near zero a logarithm plus a power series, factored where the function has a zero, so that its digits remain
-there; elsewhere polynomials near the function times what it decays as.
+there; elsewhere a polynomial times the function's decay.
 Source of the regions: Cody & Thacher (1968, 1969), Rational Chebyshev approximations for the exponential integral,
 Mathematics of Computation 22 and 23.
 
@@ -238,10 +238,10 @@ def _spence_formula(x: Value) -> Value:
     is_large = x > 2.0
     y = lax.select(is_large, 1.0 / lax.select(is_large, x, 1.0), x)
     is_small = y < 0.5
-    logarithm, rest = lax.log(y), lax.log1p(-lax.select(is_small, y, 0.0))
-    u = 0.0 - lax.select(is_small, rest, logarithm)  # 0.0, not -0.0, for x = 1
+    logarithm, complement_log = lax.log(y), lax.log1p(-lax.select(is_small, y, 0.0))
+    u = 0.0 - lax.select(is_small, complement_log, logarithm)  # 0.0, not -0.0, for x = 1
     series = u * polynomial(u, _DILOGARITHM)
-    product = lax.select(y == 0.0, 0.0, logarithm * rest)
+    product = lax.select(y == 0.0, 0.0, logarithm * complement_log)
     small = lax.select(is_small, math.pi**2 / 6 - product - series, series)
     power = lax.log(lax.select(is_large, x, 1.0))
     out = lax.select(is_large, -0.5 * power * power - small, small)

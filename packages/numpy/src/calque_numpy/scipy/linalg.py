@@ -1,4 +1,4 @@
-"""Linear algebra by scipy's names: what `scipy.linalg` has and `numpy.linalg` has not, or has with other parameters.
+"""Linear algebra by scipy's names: functions that `numpy.linalg` lacks, or has with other parameters.
 
 Options that concern memory, such as `overwrite_a` and `check_finite`, are left out.
 

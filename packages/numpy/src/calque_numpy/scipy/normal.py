@@ -55,8 +55,8 @@ def log_ndtr(x: Value, /) -> Value:
     is_middle = lax.bitwise_not(lax.bitwise_or(is_tail, is_upper))
     size = lax.neg(where_safe(is_tail, x, -30.0))
     series = polynomial(lax.reciprocal(lax.mul(size, size)), _TAIL_SERIES)  # DLMF 7.12.1
-    rest = lax.add(lax.log(lax.mul(size, math.sqrt(2 * math.pi))), lax.neg(lax.log(series)))
-    tail = lax.neg(lax.add(lax.mul(lax.mul(0.5, size), size), rest))
+    factor_log = lax.add(lax.log(lax.mul(size, math.sqrt(2 * math.pi))), lax.neg(lax.log(series)))
+    tail = lax.neg(lax.add(lax.mul(lax.mul(0.5, size), size), factor_log))
     middle = lax.log(lax.mul(0.5, lax.erfc(lax.mul(where_safe(is_middle, x, -1.0), -_ROOT_HALF))))
     upper = lax.log1p(lax.mul(-0.5, lax.erfc(lax.mul(where_safe(is_upper, x, 0.0), _ROOT_HALF))))
     return lax.select(is_tail, tail, lax.select(is_upper, upper, middle))

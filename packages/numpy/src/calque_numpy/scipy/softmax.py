@@ -23,10 +23,18 @@ def _floats(name: str, *operands: Value) -> list[Value]:
     return [as_dtype(x, float_dtype(name, *arrays)) for x in arrays]
 
 
-def logsumexp(a: Value, axis: Axes = None, b: Value = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+def logsumexp(
+    a: Value,
+    axis: Axes = None,
+    b: Value = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: Value = None,
+) -> Any:
     """Return log(sum(b * exp(a))) along the axes, without an overflow; -inf for an empty sum.
 
     With `return_sign`, the pair of the logarithm of the size and the sign of the sum; without, a negative sum is NaN.
+    Elements outside of the mask `where`, which JAX adds to SciPy's arguments, are not counted.
     Shapes: a [*s], b broadcast with a -> [*s] without the axes, or with axes of size 1 for `keepdims`.  Dtype:
     promoted; float64 for integers.
     Raises: TypeError for complex numbers; ValueError if an axis is out of range.
@@ -37,7 +45,7 @@ def logsumexp(a: Value, axis: Axes = None, b: Value = None, keepdims: bool = Fal
     np.float64(1000.0)
     """
     a, *weights = _floats("logsumexp", a, *([] if b is None else [b]))
-    return normalizers.logsumexp(a, axis, weights[0] if weights else None, keepdims, return_sign)
+    return normalizers.logsumexp(a, axis, weights[0] if weights else None, keepdims, return_sign, where)
 
 
 def softmax(x: Value, axis: Axes = None) -> Value:

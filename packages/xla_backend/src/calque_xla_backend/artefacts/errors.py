@@ -1,4 +1,4 @@
-"""The error of exporting and of reading what was exported."""
+"""The error of exporting a function and of reading an exported one."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ class ExportError(ValueError):
 
 
 def damaged(reason: str) -> ExportError:
-    """Return the error for bytes that are not what `serialize` returned."""
+    """Return the error for bytes that `serialize` did not return."""
     return ExportError(f"these bytes are not an exported function: {reason}. Export the function again.")

@@ -2,7 +2,7 @@
 
 One idea: a structure is a flat list in preorder, one item for each node, so that depth costs no recursion.  Containers
 of Python have names of our own; a class has the name that its author registered, with functions for its data.  Nothing
-is imported or called by a name in the bytes but what was registered under it.
+is imported by a name in the bytes; only functions that were registered under it are called.
 
 Read next: `format.py`, which holds the lists.
 """

@@ -4,7 +4,7 @@ One idea: a transfer costs 3 us however small the array; a write to memory that 
 an arena holds a buffer for each argument, on memory of its own.  A call writes its leaves there and runs the program
 on these buffers.  A token tells when the program has ended, and only then the next call writes there.
 
-Read next: `transfer.py`, which decides what goes through an arena.
+Read next: `transfer.py`, which decides which arguments go through an arena.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The types of one call, without its values: what a program that is compiled ahead of time knows of its arguments.
+"""The types of the arguments of one call, without the values: for programs that are compiled ahead of time.
 
 One idea: a `CallSignature` is made where a function is traced, names each argument as the user writes it, and compares
 later arguments with these types.  It holds no arrays.
@@ -28,7 +28,7 @@ MAX_SHOWN = 5  # differences in one message
 class CallSignature:
     """The structure and types of the arguments of a function.
 
-    `caller` names the function in messages, and `way_out` says what else serves other arguments.  `in_tree` is the
+    `caller` names the function in messages, and `way_out` is their advice for other arguments.  `in_tree` is the
     structure of `(args, kwargs)` without static arguments; `positions` names the items of `args`, `names` the leaves of
     both.  `parameters` are the names by which a call may pass the items of `args` too.
     """

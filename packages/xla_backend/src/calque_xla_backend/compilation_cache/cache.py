@@ -204,7 +204,7 @@ def _make(path: str) -> str:
 
 
 def cache_info() -> CompilationCacheInfo:
-    """Return the folder of the compilation cache, its size, and what this process has loaded and stored.
+    """Return the folder of the compilation cache, its size, and how much this process has loaded and stored.
 
     >>> from calque_xla_backend import compilation_cache
     >>> compilation_cache.set_cache_dir(None)
@@ -217,7 +217,7 @@ def cache_info() -> CompilationCacheInfo:
 
 
 def check_settings() -> list[str]:
-    """Return what prevents this process from storing programs, or is wrong with the settings, a line each.
+    """Return a line for each fault of the settings, and for each reason why this process stores no programs.
 
     A cache that was turned off is not wrong.  Nothing is written.
 
@@ -258,7 +258,7 @@ def _bytes_of(size: str) -> int | None:
 
 
 def size_mistake() -> str:
-    """Return what is wrong with the variable of the bound, or an empty text."""
+    """Return the fault of the variable of the bound, or an empty text."""
     size = os.environ.get(SIZE_VARIABLE, "")
     if not size or _bytes_of(size):
         return ""

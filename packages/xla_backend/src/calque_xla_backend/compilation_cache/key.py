@@ -85,7 +85,7 @@ def _flags() -> list[bytes]:
 
 @cache
 def _machine(platform_name: str) -> tuple[bytes, ...]:
-    """Return what tells processors, and releases of XLA, apart."""
+    """Return a text that differs between processors, and between releases of XLA."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return (*versions(platform_name), platform.machine().encode(), str(processors).encode(), *_processor())
 

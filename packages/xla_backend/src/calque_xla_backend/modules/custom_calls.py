@@ -30,7 +30,7 @@ def custom_call(
     aliases: Mapping[int, int] | None = None,
     has_side_effect: bool = False,
 ) -> list[IrValue]:
-    """Return the results, of the given types, of a call of `target`.
+    """Return the results of a call of `target`, whose types are `types`.
 
     `layouts` are those of the operands and of the results; `aliases` maps operands to the results that may overwrite
     them.

@@ -58,7 +58,7 @@ def _joined(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def _both(first: JaxprEqn, second: JaxprEqn) -> JaxprEqn | None:
-    """Return the equation of one exchange that does what two in a row do, or None if there is none."""
+    """Return the equation of one exchange that is equal to two in a row, or None if there is none."""
     names, name = names_of_exchange(first.params["axis_name"]), second.params["axis_name"]
     axis, later = first.params["axis"], second.params["axis"]
     adjacent = axis + len(names) if first.primitive is all_to_all_p else axis

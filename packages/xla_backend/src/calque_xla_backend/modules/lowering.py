@@ -87,7 +87,7 @@ class LoweringRuleContext:
 
     @property
     def platform(self) -> str:
-        """The platform of the module: 'cpu'."""
+        """The platform of the module, such as 'cpu' or 'cuda'."""
         return self._module_context.platform
 
     def replace(

@@ -67,7 +67,7 @@ def _by_columns(ndim: int) -> ir.Attribute:
 
 
 def info_aval(aval: ShapedArray) -> ShapedArray:
-    """Return the type of the status that LAPACK returns for each matrix: 0, or what went wrong."""
+    """Return the type of the status that LAPACK returns for each matrix: 0, or the number of an error."""
     return shaped_array(aval.shape[:-2], INT32)
 
 

@@ -29,7 +29,7 @@ def _result_message(eqn: JaxprEqn, outs: Any) -> str:
     if not isinstance(outs, Sequence):
         return f"{rule} {outs!r}. Return a sequence of IR values."
     if len(outs) != count:
-        return f"{rule} {len(outs)} values for {count} results. Return one IR value for each result."
+        return f"{rule} {len(outs)} values for {count} result{'s' * (count != 1)}. Return one IR value for each result."
     for i, (out, var) in enumerate(zip(outs, eqn.outvars)):
         if not isinstance(out, ir.Value):
             kind = type(out).__name__

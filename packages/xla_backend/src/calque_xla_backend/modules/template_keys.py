@@ -20,9 +20,9 @@ _aval = attrgetter("aval")
 
 
 def template_key(eqn: JaxprEqn) -> Any:
-    """Return what a rule may ask of an equation: primitive, types, literals, parameters; None if it must see each.
+    """Return the attributes of an equation that its rule may read: primitive, types, literals, parameters.
 
-    Keys of equations with effects have no template.
+    The result is None if a parameter has no exact key.
     """
     primitive, invars, outvars, params, _ = eqn
     if len(outvars) == 1 and 1 <= len(invars) <= 2:  # nearly always; this way without `map` takes 0.2 us less

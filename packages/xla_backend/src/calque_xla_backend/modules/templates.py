@@ -1,4 +1,4 @@
-"""Templates: what a lowering rule emitted for one equation, ready to be emitted for every equal one.
+"""Templates: the operations of a lowering rule for one equation, ready to be emitted for every equal one.
 
 One idea: a rule sees the types, literals and parameters of an equation, and no more.  So it runs once for equations
 that agree in them, and each equation gets a copy of its operations on its own operands.  A copy takes 1 us per

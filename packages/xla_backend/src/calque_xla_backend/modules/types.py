@@ -54,7 +54,8 @@ def dtype_to_ir_type(dtype: Any) -> ir.Type:
     dtype = np.dtype(dtype)
     maker = _MAKERS.get("bool" if dtype == float0 else dtype.name)
     if maker is None:
-        raise TypeError(f"{dtype} has no counterpart in XLA. Convert the array to a number dtype first.")
+        remedy = "float64 or complex128, or compute without jit" if dtype.kind in "fc" else "a dtype of numbers first"
+        raise TypeError(f"{dtype} has no counterpart in XLA. Convert the array to {remedy}.")
     return maker()
 
 
@@ -77,6 +78,14 @@ def ir_constant(value: Any, dtype: Any = None) -> IrValue:
     """Return a NumPy value or a scalar as a constant of the program, at the current insertion point.
 
     The settings decide the dtype of a Python scalar; `dtype` converts.
+
+    >>> from calque_core import Primitive, ShapedArray
+    >>> from calque_xla_backend import hlo, ir_constant, jit, register_lowering
+    >>> increase_p = Primitive("increase")
+    >>> _ = increase_p.def_abstract_eval(lambda x: ShapedArray((), "float64"))
+    >>> _ = register_lowering(increase_p, lambda ctx, x: [hlo.add(x, ir_constant(1.0))])
+    >>> jit(increase_p.bind)(2.0)
+    Array(3., dtype=float64)
     """
     return hlo.constant(dense_attribute(value, dtype))
 

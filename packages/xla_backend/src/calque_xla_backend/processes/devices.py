@@ -45,7 +45,7 @@ def local_devices(backend: str | None = None) -> list[Device]:
 
 
 def local_device_count() -> int:
-    """Return the number of devices of this process.
+    """Return the number of devices of the default platform in this process.
 
     >>> from calque_xla_backend import local_device_count
     >>> local_device_count()

@@ -25,7 +25,7 @@ _LIMIT = 2**29  # bytes of all messages of a round, which travel in one message 
 
 
 class Message(NamedTuple):
-    """What one process gives in a round: the call, its place, a note for the call, and arrays."""
+    """The message of one process in a round: the call, its place, a note for the call, and arrays."""
 
     call: str
     place: str

@@ -2,7 +2,7 @@
 
 One idea: two threads.  One counts at the coordinator, so that the other processes see that this one is alive, and looks
 at their counts; the other one waits there for a message about a failure, which the first process to notice it leaves.
-A failure becomes a `PeerError` in the main thread, through a signal that interrupts whatever Python waits for; a main
+A failure becomes a `PeerError` in the main thread, through a signal that interrupts any wait of Python's; a main
 thread that waits in C++ cannot be interrupted, and then the process ends with a message.
 
 Read next: `endings.py`, the end of a process; `messages.py`, the exchange of values.

@@ -113,9 +113,9 @@ def axis_index_lowering(ctx: LoweringRuleContext, *, axis_name: AxisName) -> Seq
     if not manual.remaining:
         return [_position(ctx, manual, axis_name)]
     (out_aval,) = ctx.avals_out
-    rest = Manual(manual.mesh, manual.mesh.axis_names)
+    whole_mesh = Manual(manual.mesh, manual.mesh.axis_names)
     op = manual_computation(
-        ctx.module_context, rest, manual.remaining, [], [(aval_to_ir_type(out_aval), PartitionSpec())]
+        ctx.module_context, whole_mesh, manual.remaining, [], [(aval_to_ir_type(out_aval), PartitionSpec())]
     )
     with ir.InsertionPoint(op.body.blocks.append()):
         sdy.ReturnOp([_position(ctx, manual, axis_name)])

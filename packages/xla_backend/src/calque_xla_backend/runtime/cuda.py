@@ -115,7 +115,7 @@ def _register(name: str, kernel: Any) -> None:
 
 
 def _kernels_problem(distribution: str) -> str:
-    """Return what is wrong with the package of kernels, which must be of jaxlib's release; or an empty text."""
+    """Return the fault of the package of kernels, which must be of jaxlib's release; or an empty text."""
     needed = jaxlib_version.__version__
     try:
         release = version(distribution)

@@ -30,7 +30,7 @@ Tree = Any
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """Return the devices that programs can run on: all, or the devices of the platform `backend`.
+    """Return the devices that programs can run on: of the default platform, or of the platform `backend`.
 
     In a program of several processes these are the devices of all of them; `local_devices` gives those of this one.
     Raises: ValueError that lists the available platforms, if `backend` is not one of them.
@@ -43,7 +43,7 @@ def devices(backend: str | None = None) -> list[Device]:
 
 
 def device_count() -> int:
-    """Return the number of devices, in all processes of the program.
+    """Return the number of devices of the default platform, in all processes of the program.
 
     >>> from calque_xla_backend import device_count
     >>> device_count()

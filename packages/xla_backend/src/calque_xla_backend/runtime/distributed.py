@@ -1,7 +1,7 @@
 """jaxlib's distributed runtime: the service of process 0, and each process's connection to it.
 
-One idea: a `Group` is what this process knows of its peers.  Process 0 keeps a store of keys and values, which
-all processes read and write; the CPU client is started with the group, and then sees the devices of all.
+One idea: a `Group` holds the knowledge of this process about its peers.  Process 0 keeps a store of keys and values,
+which all processes read and write; the CPU client is started with the group, and then sees the devices of all.
 The service is told that processes are recoverable: otherwise jaxlib ends all of them from C++ when one is lost, before
 Python can say why.
 

@@ -88,6 +88,10 @@ def plugins() -> list[Plugin]:
     """Return the plugins that this process knows of; none is started.
 
     Raises: ValueError if the variable `PJRT_NAMES_AND_LIBRARY_PATHS` is malformed.
+
+    >>> from calque_xla_backend import plugins
+    >>> [plugin.platform for plugin in plugins() if plugin.platform == "my_chip"]
+    []
     """
     return [plugin._replace(problem=plugin.problem or _problems.get(plugin.platform, "")) for plugin in _known()]
 
@@ -244,7 +248,7 @@ def _options(name: str) -> dict[str, Any]:
 
 
 def _cause(plugin: Plugin, error: RuntimeError) -> str:
-    """Return a sentence that says why a plugin did not start, and one that says what to do."""
+    """Return a sentence with the reason why a plugin did not start, and one with the remedy."""
     text = str(error)
     if not os.path.exists(plugin.library):
         return f"there is no library at {plugin.library}, which {plugin.source} names. Correct the path."

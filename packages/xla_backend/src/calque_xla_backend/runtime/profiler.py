@@ -1,4 +1,4 @@
-"""Profiles: what Python, calque and XLA did when, as one file that a trace viewer shows.
+"""Profiles: the spans of time of Python, calque and XLA, as one file that a trace viewer shows.
 
 One idea: XLA has a recorder for its own spans, and takes spans of ours beside them.  A phase of a call (to trace,
 lower, compile, run) is such a span; while nobody records, it costs 0.2 us, and a warm call opens none.
@@ -65,7 +65,7 @@ def is_profiling() -> bool:
 
 
 class profile:
-    """Record what happens in a `with` block, in all threads, and write it to the file `path`.
+    """Record a `with` block, in all threads, and write the profile to the file `path`.
 
     The file is a Chrome trace, in JSON, which https://ui.perfetto.dev and chrome://tracing show.  It has calque's spans
     (to trace, lower, compile and run a function), XLA's own, and those of `TraceAnnotation`.  If `path` ends in `.gz`,
@@ -121,7 +121,7 @@ def _start() -> Any:
 
 
 def _write(session: Any, target: Path) -> None:
-    """Write what was recorded.  Raises: RuntimeError if another library recorded at the same time."""
+    """Write the recorded spans.  Raises: RuntimeError if another library recorded at the same time."""
     try:
         recorded = session.stop()
     except RuntimeError as error:  # XLA says so at the end only

@@ -27,7 +27,7 @@ Value = Any
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a call would do, and why.  Printed, it is plain sentences.
+    """The work that a call would do beside its run, and the reasons.  It prints as plain sentences.
 
     `action` is 'nothing', 'trace', 'compile' or 'trace and compile'.  `reasons` are the differences from the nearest
     known call, none for the action 'nothing'; `known_calls` counts the calls to choose from.  `captured_constants` are

@@ -133,9 +133,15 @@ def _once(make: Callable[[], Exported]) -> Callable[[], Exported]:
 def deserialize(blob: bytes | bytearray) -> Exported:
     """Return the exported function that `Exported.serialize` turned into bytes.
 
-    The bytes are a program: read them only if you trust their author.  Damage is found; see `calque.export`.
+    The bytes are a program: read them only if you trust their author.  Damaged bytes are an error; see `calque.export`.
     Raises: ExportError for any other bytes, for a newer format, and for a class of pytrees that is not registered here;
     TypeError if `blob` is no bytes.
+
+    >>> import numpy as np
+    >>> from calque_xla_backend import deserialize, export, jit
+    >>> blob = export(jit(lambda x: x * 2.0))(np.ones(2)).serialize()
+    >>> deserialize(blob).call(np.array([1.0, 3.0]))
+    Array([2., 6.], dtype=float64)
     """
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise TypeError(f"deserialize{where()} got a value of type {type(blob).__name__}. Give bytes.")
@@ -155,7 +161,7 @@ def _read(data: bytes, order: int) -> Exported:
 
 
 def _check_derivative(contents: Contents, derivative: Exported) -> None:
-    """Check that a derivative takes and returns what `Exported.vjp` says.  Raises: ExportError."""
+    """Check that a derivative has the signature of `Exported.vjp`.  Raises: ExportError."""
     bars = marked(contents.out_avals, float_mask(contents.out_avals))
     types = _types([*contents.in_avals, *bars]), _types(marked(contents.in_avals, float_mask(contents.in_avals)))
     if types != (_types(derivative.in_avals), _types(derivative.out_avals)):

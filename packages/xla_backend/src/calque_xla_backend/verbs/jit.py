@@ -46,7 +46,7 @@ from calque_xla_backend.calls.dispatch import MAX_ARITY, generate_call
 from calque_xla_backend.calls.donation import check_not_static, donated_arguments
 from calque_xla_backend.calls.shardings import FunctionShardings, function_shardings
 from calque_xla_backend.calls.tracing import TracedFunction
-from calque_xla_backend.compiler import compiler_of
+from calque_xla_backend.compiler import compiler_of, options_of
 from calque_xla_backend.evaluate import forget_programs
 from calque_xla_backend.runtime.clients import Device, DeviceClass
 from calque_xla_backend.shortcuts import forget_shortcuts
@@ -84,6 +84,13 @@ def clear_caches() -> None:
     """Drop all traces and programs, also of branches and steps; the next call of a function traces and compiles it.
 
     Programs on disk stay: `compilation_cache.clear_cache` removes them.
+
+    >>> from calque_xla_backend import clear_caches, jit
+    >>> f = jit(lambda x: x + 1.0)
+    >>> _ = f(1.0)
+    >>> clear_caches()
+    >>> f.cache_info()
+    CacheInfo(traces=0, programs=0)
     """
     clear_all()
     forget_shortcuts()
@@ -158,10 +165,10 @@ def jit(  # noqa: PLR0913 -- JAX's options
     `inline`, a call under a trace records the function's own equations, not one `jit` equation.  `compiler_options` are
     XLA's flags by name.  Without `fun`, return a decorator.  While `config.disable_jit` is on, a call of the result
     calls `fun`.
-    Raises: TypeError if `fun` is not a function, or, when called, for an argument or a result that is not an array;
-    ValueError if a static or donated argument does not exist, if an argument is static and donated, or, when called,
-    if arrays or jitted functions inside are on other devices, or no device has the platform; or an array does not
-    divide as its sharding says.
+    Raises: TypeError if `fun` is not a function or `compiler_options` are not names with scalars, or, when called, for
+    an argument or a result that is not an array; ValueError if a static or donated argument does not exist, if an
+    argument is static and donated, or, when called, if arrays or jitted functions inside are on other devices, or no
+    device has the platform; or an array does not divide as its sharding says.
 
     >>> from calque_core import lax
     >>> from calque_xla_backend import jit
@@ -188,7 +195,7 @@ def jit(  # noqa: PLR0913 -- JAX's options
     static = static_arguments(caller, fun, static_argnums, static_argnames)
     shardings = function_shardings(caller, in_shardings, out_shardings)
     target = _target(caller, _device_of(caller, device, backend, shardings), backend, inline)
-    compiler = compiler_of(tuple(sorted((compiler_options or {}).items())), target, bool(keep_unused))
+    compiler = compiler_of(options_of(caller, compiler_options or {}), target, bool(keep_unused))
     donated = donated_arguments(fun, donate_argnums, donate_argnames)
     check_not_static(caller, donated, static)
     return _callable(JitFunction(TracedFunction(fun, static, shardings), compiler, donated, inline))

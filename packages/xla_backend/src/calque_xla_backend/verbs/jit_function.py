@@ -1,4 +1,4 @@
-"""One jitted function: its options, and what a call does that the fast path does not serve.
+"""One jitted function: its options, and the calls that the fast path does not serve.
 
 One idea: under a trace, or with a tracer among the arguments, a call becomes an equation that holds the function's
 jaxpr; otherwise the compiled program of this jaxpr runs.

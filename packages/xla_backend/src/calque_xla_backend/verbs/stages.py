@@ -26,7 +26,7 @@ from calque_xla_backend.calls.call import Call, TracedCall, by_position
 from calque_xla_backend.calls.compiled import NOT_COMPILED, CompiledCall
 from calque_xla_backend.calls.signature import CallSignature
 from calque_xla_backend.compile import LoweredProgram, Program, lower_program, name_of
-from calque_xla_backend.compiler import XlaCompiler, compiler_of
+from calque_xla_backend.compiler import XlaCompiler, compiler_of, options_of
 from calque_xla_backend.modules.bounds import check_fit
 from calque_xla_backend.runtime.clients import default_platform
 from calque_xla_backend.runtime.communication import Traffic, communication_of
@@ -65,7 +65,7 @@ class Origin:
 
 
 class Stage(Uncopied):
-    """What all stages know of the function, its arguments and its results."""
+    """The facts of all stages about the function, its arguments and its results."""
 
     __slots__ = ("_origin",)
     _in_words, _instead = "a stage of a compiled function", "Write the function to bytes: calque.export."
@@ -210,11 +210,13 @@ class Lowered(Stage):
         """Return the compiled program.  It is the program that calls of the jitted function run, compiled once.
 
         `compiler_options` are XLA's flags by name, beside the options of `jit`.
-        Raises: ValueError if the module is for another platform; XlaRuntimeError for an unknown flag.
+        Raises: TypeError if these are not names with scalars; ValueError if the module is for another platform;
+        XlaRuntimeError for an unknown flag.
         """
         origin = self._origin
-        options = {**dict(origin.compiler.options), **(compiler_options or {})}
-        compiler = compiler_of(tuple(sorted(options.items())), origin.compiler.target, origin.compiler.keep_unused)
+        added = options_of(f"compile of {self.fun_name}", compiler_options or {})
+        options = tuple(sorted({**dict(origin.compiler.options), **dict(added)}.items()))
+        compiler = compiler_of(options, origin.compiler.target, origin.compiler.keep_unused)
         with entered(settings=origin.settings):
             place = origin.place or placement()
             if self.platform != place.platform:
