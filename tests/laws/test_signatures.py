@@ -51,6 +51,65 @@ def step(w: float, rate: float = 0.1) -> float:
 assert_type(step(1.0, rate=0.5), float)
 """
 
+AUTHOR_FILE = """
+from typing import Any, assert_type
+
+import calque
+import calque_core as core
+from calque.sharding import PartitionSpec
+
+
+class Marks(core.ValueTrace):
+    marks: int = 0
+
+
+with core.tracing(Marks(core.current_trace())) as trace:
+    assert_type(trace, Marks)
+
+
+def scale(x: float, y: float) -> float:
+    return x * y
+
+
+rules = calque.custom_rules(scale)
+derived = calque.custom_jvp(scale)
+batched = calque.custom_vmap(scale)
+
+
+@rules.def_jvp
+@derived.defjvp
+def scale_jvp(primals: tuple[float, float], tangents: tuple[float, float]) -> tuple[float, float]:
+    return primals[0], tangents[0]
+
+
+@rules.def_batch
+@batched.def_vmap
+def scale_batch(size: int, in_batched: list[bool], x: float, y: float) -> tuple[float, bool]:
+    return scale(x, y), True
+
+
+@rules.def_transpose
+def scale_transpose(ct: float, y: float) -> float:
+    return ct * y
+
+
+assert_type(scale_jvp((1.0, 2.0), (1.0, 0.0)), tuple[float, float])
+assert_type(scale_batch(1, [True], 1.0, 2.0), tuple[float, bool])
+assert_type(scale_transpose(1.0, 2.0), float)
+spec = PartitionSpec()
+assert_type(calque.shard_map(scale, in_specs=spec, out_specs=spec)(1.0, 2.0), float)
+assert_type(core.shard_map(in_specs=spec, out_specs=spec)(scale)(1.0, 2.0), float)
+_ = calque.pmap(scale)(1.0, 2.0)
+"""
+WRONG_RULES = [
+    "trace.mark",
+    "scale_jvp(1.0, 2.0)",
+    "scale_batch(1, True, 1.0, 2.0)",
+    "scale_transpose(1.0)",
+    "calque.shard_map(scale, in_specs=spec, out_specs=spec)(1.0)",
+    "calque.pmap(scale)('a', 2.0)",
+]
+
 KEEPING = (
     "grad value_and_grad vmap jit checkpoint remat jacfwd jacrev hessian custom_jvp custom_vjp custom_rules make_jaxpr"
 )
@@ -123,7 +182,9 @@ WRONG_USES = [
 
 
 @pytest.mark.parametrize(
-    ("program", "wrong"), [(USER_FILE, WRONG_CALLS), (ARRAY_FILE, WRONG_USES)], ids=["calls", "arrays"]
+    ("program", "wrong"),
+    [(USER_FILE, WRONG_CALLS), (ARRAY_FILE, WRONG_USES), (AUTHOR_FILE, WRONG_RULES)],
+    ids=["calls", "arrays", "rules"],
 )
 def test_type_checkers_know_what_a_users_program_computes(program, wrong, tmp_path):
     api = pytest.importorskip("mypy.api", reason="mypy is not installed")

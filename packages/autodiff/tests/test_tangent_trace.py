@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calque_autodiff import TangentTrace, linearize
+from calque_autodiff import TangentTrace, grad, linearize
 from calque_autodiff.traces.tangent_trace import record
 from calque_core import MissingRuleError, Primitive, current_trace, lax, make_jaxpr, tracing, typeof
+from calque_core.extend import JaxprTrace
 
 
 def test_what_touches_no_tangent_is_computed_and_what_does_is_recorded():
@@ -27,6 +28,29 @@ def test_a_program_with_a_tangent_inside_is_never_recorded_whole_in_silence():
     jaxpr = make_jaxpr(lax.sin)(1.0)
     with pytest.raises(MissingRuleError, match="Partial evaluation rule for 'holder' not implemented"):
         linearize(lambda x: holder_p.bind(x, jaxpr=jaxpr), 1.0)
+
+
+def test_a_partial_eval_rule_that_binds_its_own_primitive_is_told_to_record():
+    twice_p = Primitive("twice", linearity="linear")
+    twice_p.def_impl(lambda x, *, jaxpr: 2.0 * x)
+    twice_p.def_abstract_eval(lambda x, *, jaxpr: x)
+    twice_p.def_rule(
+        "jvp", lambda primals, tangents, **params: [twice_p.bind(*x, **params) for x in (primals, tangents)]
+    )
+    twice_p.def_rule("transpose", lambda ct, x, **params: [twice_p.bind(ct, **params)])
+    twice_p.def_rule("partial_eval", lambda known, x, **params: twice_p.bind(x, **params))
+    params = {"jaxpr": make_jaxpr(lambda x: 2.0 * x)(1.0)}
+    with pytest.raises(RecursionError) as caught:
+        grad(lambda x: twice_p.bind(x, **params))(1.0)
+    told = [note for note in caught.value.__notes__ if "calls itself without end" in note]
+    assert len(told) == 1
+    assert "JaxprTrace.process_primitive(current_trace(), twice_p, operands, params)" in told[0]
+
+    def as_told(known, *operands, **params):
+        return JaxprTrace.process_primitive(current_trace(), twice_p, operands, params)[0]
+
+    twice_p.def_rule("partial_eval", as_told, override=True)
+    assert grad(lambda x: twice_p.bind(x, **params))(1.0) == 2.0
 
 
 def test_recording_is_for_a_tangent_trace_that_is_current():

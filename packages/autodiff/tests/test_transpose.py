@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from calque_autodiff import UndefinedPrimal, Zero, backward_pass, linearize, transpose_jaxpr, vjp
-from calque_core import check_jaxpr, eval_jaxpr, lax, make_jaxpr, typeof
+from calque_autodiff import UndefinedPrimal, Zero, backward_pass, deflinear, grad, linearize, transpose_jaxpr, vjp
+from calque_core import Primitive, check_jaxpr, eval_jaxpr, lax, make_jaxpr, typeof
 
 
 def test_the_transpose_by_hand_of_a_product_and_a_sum():
@@ -62,3 +63,18 @@ def test_the_results_of_a_transposed_program_have_the_types_of_its_arguments():
     jaxpr = make_jaxpr(f_lin)(np.ones(3, np.float32), np.float32(1.0))
     transposed, _ = transpose_jaxpr(jaxpr, [True, True])
     assert [aval.str_short() for aval in transposed.out_avals] == ["f32[3]", "f32[]"]
+
+
+def test_an_error_of_a_transpose_rule_names_the_line_of_the_operation():
+    refused_p = Primitive("refused")
+    refused_p.def_impl(lambda x: x)
+    refused_p.def_abstract_eval(lambda aval: aval)
+    deflinear(refused_p, lambda ct, x: [int("no")])
+
+    def f(x):
+        return refused_p.bind(2.0 * x)
+
+    with pytest.raises(ValueError, match="invalid literal") as caught:
+        grad(f)(1.0)
+    line = f.__code__.co_firstlineno + 1
+    assert caught.value.__notes__[0].startswith(f"This happened in the backward pass at test_transpose.py:{line} ")

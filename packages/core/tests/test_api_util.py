@@ -12,10 +12,11 @@ from calque_core.calls.api_util import (
     check_arrays,
     check_callable,
     describe_value,
+    difference,
     normalize_argnums,
     split_aux,
 )
-from calque_pytree import tree_flatten
+from calque_pytree import tree_flatten, tree_structure
 
 HERE = "test_api_util.py"
 
@@ -226,3 +227,45 @@ def test_a_caller_says_what_the_positions_are_called():
 
 def test_describing_agrees_with_the_type():
     assert describe_value(lax.sin(1.0)) == str(typeof(1.0))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "text"),
+    [
+        ({"a": None, "b": 1}, {"a": 1, "b": 1}, " They differ at ['a']: PyTreeDef(None) and PyTreeDef(*)."),
+        ([0, [{"a": 1}]], [0, [{"b": 1}]], " They differ at [1][0]: PyTreeDef({'a': *}) and PyTreeDef({'b': *})."),
+        ({"x": [1, 2]}, {"x": [1]}, " They differ at ['x']: PyTreeDef([*, *]) and PyTreeDef([*])."),
+        ([None, 1], [(), 1], ""),
+        (1, (1,), ""),
+        ([1, 2], (1, 2), ""),
+    ],
+)
+def test_the_place_where_two_structures_differ_is_named(first, second, text):
+    assert difference(tree_structure(first), tree_structure(second)) == text
+
+
+def test_the_place_in_deep_trees_is_found_in_a_moment():
+    first, second = 1, (1, 2)
+    for _ in range(20_000):
+        first, second = [first], [second]
+    assert difference(tree_structure(first), tree_structure(second)).startswith(" They differ at [0][0]")
+
+
+BIG = {"layers": [{"w": 1.0, "b": 2.0} for _ in range(12)]}
+
+
+def changed(tree):
+    return {"layers": [*tree["layers"][:5], (1.0, 2.0), *tree["layers"][6:]]}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: lax.scan(lambda c, _: (changed(c), None), BIG, None, length=2),
+        lambda: lax.while_loop(lambda c: False, changed, BIG),
+        lambda: lax.cond(True, changed, lambda c: c, BIG),
+    ],
+)
+def test_a_step_or_a_branch_that_changes_a_large_structure_names_the_place(call):
+    with pytest.raises(TypeError, match=r" They differ at \['layers'\]\[5\]: PyTreeDef\("):
+        call()

@@ -3,7 +3,7 @@ import weakref
 import numpy as np
 import pytest
 
-from calque_core import Primitive, eval_jaxpr, jaxpr_as_fun, lax, make_jaxpr
+from calque_core import Primitive, eval_jaxpr, interpret, jaxpr_as_fun, lax, make_jaxpr
 
 
 def fun(x, y):
@@ -81,3 +81,40 @@ def test_an_error_while_running_leaves_the_place_as_it_was():
         eval_jaxpr(jaxpr, jaxpr.consts, 1.0)
     line = test_an_error_while_running_leaves_the_place_as_it_was.__code__.co_firstlineno
     assert make_jaxpr(lambda x: lax.sin(x))(1.0).eqns[0].source_info.line > line + 10
+
+
+def notes_of(fun, *args):
+    with pytest.raises(RuntimeError, match="no") as caught:
+        fun(*args)
+    return getattr(caught.value, "__notes__", [])
+
+
+def test_an_error_in_a_program_names_the_operation_and_its_line_once():
+    bad_p = Primitive("bad")
+    bad_p.def_abstract_eval(lambda aval: aval)
+
+    @bad_p.def_impl
+    def bad_impl(x):
+        raise RuntimeError("no")
+
+    def bad(x):
+        return bad_p.bind(x)
+
+    program = make_jaxpr(bad)(1.0)
+    outer = make_jaxpr(lambda x: lax.jit_p.bind(x, jaxpr=program, name="bad", compiler=None))(1.0)
+    note = f"This happened in 'bad' at test_interpret.py:{bad.__code__.co_firstlineno + 1} ("
+    for notes in (notes_of(eval_jaxpr, outer, (), 1.0), notes_of(interpret, outer, {bad_p: bad_impl}, 1.0)):
+        assert sum("This happened in" in line for line in notes) == 1
+        assert notes[0].startswith(note)
+    assert notes_of(bad, 1.0) == []  # the traceback has the line
+
+
+def test_an_error_that_has_the_place_of_its_operation_gets_no_note():
+    lost_p = Primitive("lost")
+    lost_p.def_abstract_eval(lambda aval: aval)
+    program = make_jaxpr(lambda x: lost_p.bind(x))(1.0)
+    with pytest.raises(NotImplementedError, match="'lost' not implemented") as caught:
+        eval_jaxpr(program, (), 1.0)
+    notes = caught.value.__notes__
+    assert any("'lost' was bound at test_interpret.py:" in line for line in notes)
+    assert not any("This happened in" in line for line in notes)

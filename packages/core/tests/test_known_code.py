@@ -138,7 +138,9 @@ def test_an_error_of_code_is_the_error_of_the_interpreter():
 def test_an_error_in_a_loop_names_the_step():
     with np.errstate(all="raise"), pytest.raises(FloatingPointError) as caught:
         lax.fori_loop(0, 100, lambda i, c: c - 1.0 + 0.0 / c, np.array([40.0, 60.0]))
-    assert caught.value.__notes__[0].startswith("This happened in step 40 of a scan at test_known_code.py:")
+    operation, step = caught.value.__notes__[:2]
+    assert operation.startswith("This happened in 'div' at test_known_code.py:")
+    assert step.startswith("This happened in step 40 of a scan at test_known_code.py:")
 
 
 def test_a_warning_of_numpys_is_given_once_per_run():

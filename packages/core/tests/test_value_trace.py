@@ -226,6 +226,24 @@ def test_a_jitted_program_is_bound_with_its_compiler_and_made_once():
         assert len(made) == count
 
 
+def test_an_error_of_a_rule_in_a_jitted_program_names_the_line_of_the_operation():
+    refused_p = Primitive("refused")
+    refused_p.def_abstract_eval(lambda aval: aval)
+
+    @refused_p.def_rule(TagTrace.kind)
+    def refused_rule(x):
+        raise ValueError("no")
+
+    def inner(x):
+        return refused_p.bind(x)
+
+    program = core.make_jaxpr(inner)(1.0)
+    with pytest.raises(ValueError, match="no") as caught:
+        tagged(lambda x: lax.jit_p.bind(x, jaxpr=program, name="inner", compiler=None)[0], 1.0)
+    line = inner.__code__.co_firstlineno + 1
+    assert f"This happened in 'refused' at test_value_trace.py:{line} " in caught.value.__notes__[0]
+
+
 def test_a_checkpointed_program_stays_one():
     jaxpr = core.make_jaxpr(np.sin)(np.float64(1.0))
     params = {"policy": None, "prevent_cse": True, "differentiated": False}

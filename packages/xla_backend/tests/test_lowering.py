@@ -161,6 +161,19 @@ def test_a_wrong_shape_shows_both_types():
         jit(lambda x: p.bind(x))(X)
 
 
+def halved(x):
+    return x[:2]
+
+
+def test_a_decomposition_of_the_wrong_type_is_named():
+    p = Primitive("mystery")
+    p.def_abstract_eval(lambda a: a)
+    p.def_rule("decomposition", halved)
+    message = r"the decomposition halved \(test_lowering\.py:\d+\) of 'mystery' returned tensor<2xf64> as result 0"
+    with pytest.raises(TypeError, match=message):
+        jit(lambda x: p.bind(x))(X)
+
+
 def test_a_module_that_is_not_valid_is_refused_by_name():
     p = Primitive("mystery")
     p.def_abstract_eval(lambda a: a)

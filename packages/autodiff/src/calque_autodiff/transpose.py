@@ -76,9 +76,11 @@ def backward(
             return bars
         _pull_back(eqns, known, bars, context)
         return {v: computed(ct) if type(ct) is Negative else ct for v, ct in bars.items()}
-    except FloatingPointError as error:
-        if not (context.settings.debug_nans or context.settings.debug_infs):  # their errors have the place
-            error.add_note(f"This happened in the backward pass{where()}.")
+    except Exception as error:
+        place = where()
+        texts = (str(error), *getattr(error, "__notes__", ()))
+        if not any(place in text or text.startswith("This happened in") for text in texts):
+            error.add_note(f"This happened in the backward pass{place}.")
         raise
     finally:  # around a call: from Python 3.12 on, an interrupt at the end of a loop's `if` passes by the `finally`
         context.source = before

@@ -24,6 +24,7 @@ from calque_pytree import tree_flatten, tree_leaves, tree_map
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 Value = Any
 Rule = Callable[..., Any]
 
@@ -54,7 +55,7 @@ class custom_jvp(CustomFunction[P, R]):
     rule: Rule | None = None
     symbolic_zeros = False
 
-    def defjvp(self, jvp: Rule, symbolic_zeros: bool = False) -> Rule:
+    def defjvp(self, jvp: F, symbolic_zeros: bool = False) -> F:
         """Give the rule: `jvp(*static, primals, tangents) -> (out, out_dot)`; return it, so this is a decorator.
 
         `primals` and `tangents` are tuples of the arguments that are not static.  Tangents that are zero are arrays of

@@ -32,6 +32,7 @@ from calque_pytree import tree_leaves, tree_map
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 Value = Any
 Rule = Callable[..., Any]
 
@@ -60,7 +61,7 @@ class custom_rules(CustomFunction[P, R]):
     transpose: Rule | None = None
     linear_argnums: tuple[int, ...] = ()
 
-    def def_jvp(self, rule: Rule, symbolic_zeros: bool = False) -> Rule:
+    def def_jvp(self, rule: F, symbolic_zeros: bool = False) -> F:
         """Give the rule for forward mode, as `custom_jvp.defjvp` takes it; return it, so this is a decorator."""
         check_callable(rule, "def_jvp")
         self.jvp, self.jvp_zeros = rule, symbolic_zeros
@@ -95,7 +96,7 @@ class custom_rules(CustomFunction[P, R]):
         check_callable(bwd, "def_vjp")
         self.vjp = fwd, bwd, symbolic_zeros
 
-    def def_transpose(self, rule: Rule, argnums: int | Sequence[int] = 0) -> Rule:
+    def def_transpose(self, rule: F, argnums: int | Sequence[int] = 0) -> F:
         """Say that the function is linear in some arguments together, and give its transpose in them; return the rule.
 
         `rule(ct, *args)` takes a cotangent of the result and the arguments that are not linear, in order.  It returns a
@@ -112,7 +113,7 @@ class custom_rules(CustomFunction[P, R]):
         self.linear_argnums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         return rule
 
-    def def_batch(self, rule: Rule) -> Rule:
+    def def_batch(self, rule: F) -> F:
         """Give the rule for `vmap`: `rule(axis_size, in_batched, *args) -> (out, out_batched)`; return it.
 
         Batched arguments have their batch axis in front; `in_batched` is a tuple with a bool in place of each array.

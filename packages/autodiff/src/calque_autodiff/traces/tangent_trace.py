@@ -84,7 +84,7 @@ class TangentTrace(JaxprTrace):
         if params:
             rule = primitive.adapted["partial_eval"]
             if rule is not None:
-                return self.split(rule, args, params)
+                return self.split(primitive, rule, args, params)
             if has_jaxpr(params):
                 raise missing_rule(primitive, "partial_eval")
             if primitive in TWICE:
@@ -136,7 +136,7 @@ class TangentTrace(JaxprTrace):
             return list(fun(*args))
         return super().process_custom_derivative(primitive, fun, args, params)
 
-    def split(self, rule: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+    def split(self, primitive: Primitive, rule: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Run a partial evaluation rule: its known half is computed, its operations on tangents are recorded."""
         known_mask = [not self.owns(x) for x in args]
         context = here()
@@ -144,6 +144,9 @@ class TangentTrace(JaxprTrace):
         try:
             context.trace = self
             return rule(known_mask, *args, **params)  # type: ignore[no-any-return]
+        except RecursionError as error:
+            _explain_recursion(primitive, error)
+            raise
         finally:
             context.trace = before
 
@@ -180,6 +183,17 @@ class TangentTrace(JaxprTrace):
     def captured_const(self, x: np.ndarray[Any, Any]) -> Value:
         """Return a residual unchanged: `kept_for_long` copies residuals that the user can still write to."""
         return x
+
+
+def _explain_recursion(primitive: Primitive, error: RecursionError) -> None:
+    """Add a note to the error, once: the rule may bind its own primitive, which is split by the rule again."""
+    cause = f"If the partial_eval rule of '{primitive.name}' binds '{primitive.name}' on tangents"
+    if not any(cause in note for note in getattr(error, "__notes__", ())):
+        error.add_note(
+            f"{cause}, it calls itself without end. Record the equation: "
+            f"JaxprTrace.process_primitive(current_trace(), {primitive.name}_p, operands, params), with JaxprTrace of "
+            "calque_core.extend."
+        )
 
 
 def _is_staged_derivative(trace: Trace | None) -> bool:

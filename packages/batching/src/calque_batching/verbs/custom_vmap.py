@@ -14,6 +14,7 @@ from calque_pytree import tree_flatten
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 Value = Any
 Rule = Callable[..., Any]
 
@@ -52,7 +53,7 @@ class custom_vmap(CustomFunction[P, R]):
     ) -> None:
         super().__init__(fun, static_argnums=static_argnums, static_argnames=static_argnames)
 
-    def def_vmap(self, vmap_rule: Rule) -> Rule:
+    def def_vmap(self, vmap_rule: F) -> F:
         """Give the rule: `vmap_rule(axis_size, in_batched, *args) -> (out, out_batched)`; return it.
 
         Batched arguments have their batch axis in front; `in_batched` is a tuple of pytrees like `args`, with a bool in

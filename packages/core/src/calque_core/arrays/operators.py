@@ -238,7 +238,8 @@ def _weak_power(x: Value, y: Value) -> Value:
     if typeof(x).kind == typeof(y).kind == "i":
         raise NumpyRuleError(
             f"power of {typeof(x)} and {typeof(y)}{where()}: the power of two Python integers is an int or a float by "
-            "the sign of the exponent, which is not known here. Make one of them a float, or the exponent static."
+            "the sign of the exponent, which is not known here. Make one of them a NumPy integer, numpy.int64(2) ** x, "
+            "which gives an integer, or a float; or make the exponent static."
         )
     x, y = promoted_pair("power", x, y)
     return pow_p.bind(x, y)

@@ -322,3 +322,39 @@ def normalize_argnums(argnums: Any, count: int, caller: str, name: str = "argnum
     positions = tuple(i % count for i in positions)
     check_distinct(caller, name, argnums, positions)
     return positions
+
+
+_MAX_DEPTH = 100  # each level compares whole subtrees, and trees may have 100,000 levels
+
+
+def difference(first: PyTreeDef, second: PyTreeDef) -> str:
+    """Return " They differ at ['w']: ...", with the two inner structures; '' at the root, or at a place without a path.
+
+    >>> from calque_core.calls.api_util import difference
+    >>> from calque_pytree import structure
+    >>> difference(structure({"w": [1, 2], "b": 0}), structure({"w": [1, (2,)], "b": 0}))
+    " They differ at ['w'][1]: PyTreeDef(*) and PyTreeDef((*,))."
+    """
+    one, other, depth, leaves_before = first, second, 0, 0
+    while depth < _MAX_DEPTH and _is_same_node(one, other):
+        pairs = list(zip(one.children(), other.children()))
+        position = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
+        if position is None:  # the static data of the roots differs
+            break
+        leaves_before += sum(child.num_leaves for child, _ in pairs[:position])
+        (one, other), depth = pairs[position], depth + 1
+    with_leaf = first if one.num_leaves else second
+    paths = with_leaf.leaf_paths()
+    if not depth or not (one.num_leaves or other.num_leaves) or paths is None:
+        return ""
+    place = keystr(paths[leaves_before][:depth])
+    return f" They differ at {place}: {short_repr(one)} and {short_repr(other)}."
+
+
+def _is_same_node(one: PyTreeDef, other: PyTreeDef) -> bool:
+    """Tell whether two roots have one class, and the same keys or as many children."""
+    node, other_node = one.node_data(), other.node_data()
+    if node is None or other_node is None or node[0] is not other_node[0]:
+        return False
+    has_keys = issubclass(node[0], dict)
+    return node[1] == other_node[1] if has_keys else len(one.children()) == len(other.children())

@@ -284,6 +284,14 @@ def at_place(position: Position | None) -> str:
     return f" at {os.path.basename(info.file_name)}:{info.line} ({info.function})" if info else ""
 
 
+def add_place(error: Exception, name: str, position: Position | None) -> None:
+    """Add a note with the operation that a program runs, unless the error has a place: the traceback lacks its line."""
+    place = at_place(position)
+    texts = (str(error), *getattr(error, "__notes__", ()))
+    if place and not any(place in text or text.startswith("This happened in") for text in texts):
+        error.add_note(f"This happened in '{name}'{place}.")
+
+
 def where() -> str:
     """Return ' at file.py:41 (function)' for the user's current line, or '' where no user code runs."""
     return at_place(current_position())

@@ -11,6 +11,7 @@ from typing import Any, final
 
 from calque_core.context import here, open_scopes, own_context
 from calque_core.frames.scopes import within_scopes
+from calque_core.frames.source import add_place
 from calque_core.frames.tracebacks import hide_frames, mark_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr, Literal
 from calque_core.memory.separate import copy_shared
@@ -66,6 +67,9 @@ def run_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Value
                 env[eqn.outvars[0]] = outs
             for var in drops:
                 del env[var]
+    except Exception as error:
+        add_place(error, eqn.primitive.name, context.source)
+        raise
     finally:
         context.source = before
     return [x.val if type(x) is Literal else env[x] for x in jaxpr.outvars]

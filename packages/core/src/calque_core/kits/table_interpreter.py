@@ -17,6 +17,7 @@ import numpy as np
 
 from calque_core.context import open_scopes, own_context
 from calque_core.frames.scopes import within_scopes
+from calque_core.frames.source import add_place
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal, has_jaxpr
 from calque_core.kits import table_custom  # noqa: F401  (defines rules of kind "interpret")
 from calque_core.memory.separate import copy_shared
@@ -102,6 +103,9 @@ def _run(jaxpr: Jaxpr, table: _Table, args: Sequence[Value]) -> list[Value]:
             env.update(zip(eqn.outvars, outs))
             for v in drops:
                 del env[v]
+    except Exception as error:
+        add_place(error, eqn.primitive.name, context.source)
+        raise
     finally:
         context.source = before
     return [x.val if type(x) is Literal else env[x] for x in jaxpr.outvars]

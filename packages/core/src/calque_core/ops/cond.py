@@ -15,7 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.calls.api_util import FlatFunction, arg_names, check_arrays, check_callable, describe_value, leaf_names
+from calque_core.calls.api_util import (
+    FlatFunction,
+    arg_names,
+    check_arrays,
+    check_callable,
+    describe_value,
+    difference,
+    leaf_names,
+)
 from calque_core.context import here
 from calque_core.frames.names import named_after
 from calque_core.frames.reach import reach
@@ -335,7 +343,7 @@ def _check_structures(verb: str, functions: Sequence[Callable[..., Any]], out_tr
             raise TypeError(
                 f"{verb} branch outputs must have the same pytree structure, but they differ{where()}: "
                 f"{describe_function(functions[-1])} returned {first}, {describe_function(fun)} returned "
-                f"{out_tree}. Return the same structure from each branch."
+                f"{out_tree}.{difference(first, out_tree)} Return the same structure from each branch."
             )
     return first
 

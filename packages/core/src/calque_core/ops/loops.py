@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_core.calls.api_util import array_leaves
+from calque_core.calls.api_util import array_leaves, difference
 from calque_core.frames.source import describe_function, where
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr
@@ -214,8 +214,8 @@ def check_carry(caller: str, fun: Any, carry_tree: PyTreeDef, after_tree: PyTree
     """
     if after_tree != carry_tree:
         raise TypeError(
-            f"{caller}: the carry has the structure {carry_tree}, but {describe_function(fun)} returned {after_tree}. "
-            "Return the structure of the initial carry."
+            f"{caller}: the carry has the structure {carry_tree}, but {describe_function(fun)} returned {after_tree}."
+            f"{difference(carry_tree, after_tree)} Return the structure of the initial carry."
         )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
 
 from calque_core.calls.api_util import arg_names, check_callable, leaf_names
 from calque_core.frames.names import named_after
@@ -45,6 +45,8 @@ from calque_core.staging.stage import stage
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 from calque_pytree import PyTreeDef
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Value = Any
 AxisSet = frozenset[AxisName]
 
@@ -146,6 +148,32 @@ def shard_map_interpret(
 
 
 # The function
+
+
+@overload
+def shard_map(
+    f: Callable[P, R],
+    /,
+    *,
+    in_specs: Specs,
+    out_specs: Specs,
+    mesh: AnyMesh | None = ...,
+    axis_names: Collection[AxisName] | None = ...,
+    check_vma: bool = ...,
+) -> Callable[P, R]: ...
+
+
+@overload
+def shard_map(
+    f: None = None,
+    /,
+    *,
+    in_specs: Specs,
+    out_specs: Specs,
+    mesh: AnyMesh | None = ...,
+    axis_names: Collection[AxisName] | None = ...,
+    check_vma: bool = ...,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
 @api_boundary

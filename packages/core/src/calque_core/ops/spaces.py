@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_core.calls.api_util import call, describe_value, leaf_names, split_aux
+from calque_core.calls.api_util import call, describe_value, difference, leaf_names, split_aux
 from calque_core.frames.names import named_after
 from calque_core.frames.source import describe_function
 from calque_core.ops.loops import strong_leaves
@@ -64,8 +64,8 @@ class Space(NamedTuple):
         tree = tree_structure(returned)
         if tree != self.tree:
             raise TypeError(
-                f"{source} returned the structure {tree}, but {self.name} has the structure {self.tree}. Return the "
-                f"structure of {self.name}."
+                f"{source} returned the structure {tree}, but {self.name} has the structure {self.tree}."
+                f"{difference(tree, self.tree)} Return the structure of {self.name}."
             )
 
     def with_structure_check(self, caller: str, role: str, fun: Callable[..., Any]) -> Callable[..., Any]:

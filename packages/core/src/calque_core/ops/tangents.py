@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.calls.api_util import arg_names, check_arrays, describe_value
+from calque_core.calls.api_util import arg_names, check_arrays, describe_value, difference
 from calque_core.frames.source import describe_function
 from calque_core.ops.convert import narrow
 from calque_core.ops.linear import Zero, zero_of
@@ -66,8 +66,8 @@ def check_same_structure(caller: str, name: str, tree: PyTreeDef, tangents: Any)
     tangents_tree = tree_structure(tangents)
     if tangents_tree != tree:
         raise TypeError(
-            f"{caller}: the {name} have the structure {tangents_tree}, but {tree} is needed. "
-            f"Give one {name[:-1]} per leaf."
+            f"{caller}: the {name} have the structure {tangents_tree}, but {tree} is needed."
+            f"{difference(tangents_tree, tree)} Give one {name[:-1]} per leaf."
         )
 
 

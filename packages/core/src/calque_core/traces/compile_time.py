@@ -32,7 +32,7 @@ class _CompileTimeTrace(Trace):
         return hand_custom_down(target, primitive, fun, args, params)
 
 
-def ensure_compile_time_eval() -> tracing:
+def ensure_compile_time_eval() -> tracing[Trace]:
     """Compute operations on known values while tracing, for a `with` block; operations on tracers are traced.
 
     >>> import numpy as np

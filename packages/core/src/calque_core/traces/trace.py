@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from _thread import get_ident
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from calque_core.types.numbers import is_number, plain_number
 from calque_core.types.stand_in import ShapeDtypeStruct
 
 Value = Any
+T = TypeVar("T", bound="Trace")
 Params = Mapping[str, Any]
 
 
@@ -156,25 +157,25 @@ def _leave_closed_trace() -> Trace:
     return evaluation
 
 
-class tracing(entered):
+class tracing(entered, Generic[T]):
     """Make `trace` current for a `with` block, and close it afterwards if this block opened it."""
 
     __slots__ = ("opened",)
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: T) -> None:
         # As in `entered`; to call it takes 0.1 us more.
         self.trace, self.settings, self.axis_env, self.varying_axes = trace, None, None, None
         self.inner = self.presence = self.net = None
         self.opened = False
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> T:
         if self.trace.is_closed:
             raise UnexpectedTracerError(f"{self.trace.describe()} has ended. Make a new trace for each run.")
         self.opened = not self.trace.is_open
         self.trace.is_open = True
         if self.opened and self.trace.position is None:
             self.trace.position = current_position()
-        return entered.__enter__(self)
+        return entered.__enter__(self)  # type: ignore[no-any-return]
 
     def leave(self, error: object) -> None:
         try:

@@ -222,6 +222,8 @@ _aval_functions: dict[type, Callable[[Any], Any]] = {}
 def register_aval(value_type: type, function: Callable[[Any], AbstractValue]) -> None:
     """Let values of class `value_type` be operands; `function(value)` gives their abstract value.
 
+    The class needs the attributes `shape` and `dtype`, for batches, and `__array__`, for compiled programs, which copy
+    the value.  `register_evaluator` says how the class computes.
     Raises: ValueError if the class has one already.
     """
     if value_type in _aval_functions:

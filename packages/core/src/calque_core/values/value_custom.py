@@ -45,7 +45,7 @@ class _ValueCall:
         self.trace, self.layouts = trace, layouts
         self.out_layouts: list[Layout] = []
 
-    def inner(self) -> tracing:
+    def inner(self) -> tracing[Any]:
         return tracing(self.trace.over(current_trace()))
 
     def function(self, fun: Callable[..., Values], *arrays: Array) -> list[Array]:

@@ -1,4 +1,7 @@
-"""The results of lowering rules, checked: one IR value for each result of the equation, of its type."""
+"""The results of lowering rules, checked: one IR value for each result of the equation, of its type.
+
+A primitive without such a rule is lowered by its decomposition, which the messages name instead.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from calque_core import JaxprEqn
+from calque_core.extend import describe_function
 from calque_xla_backend.modules.types import aval_to_ir_type
 
 
@@ -25,7 +29,7 @@ def check_results(eqn: JaxprEqn, outs: Any, types: dict[Any, ir.Type]) -> None:
 
 def _result_message(eqn: JaxprEqn, outs: Any) -> str:
     """Return the message for wrong results of a rule."""
-    rule, count = f"the lowering rule of '{eqn.primitive.name}' returned", len(eqn.outvars)
+    rule, count = f"{_rule(eqn.primitive)} returned", len(eqn.outvars)
     if not isinstance(outs, Sequence):
         return f"{rule} {outs!r}. Return a sequence of IR values."
     if len(outs) != count:
@@ -41,3 +45,11 @@ def _result_message(eqn: JaxprEqn, outs: Any) -> str:
                 "Correct one of the two rules."
             )
     raise AssertionError(outs)
+
+
+def _rule(primitive: Any) -> str:
+    """Return "the lowering rule of 'twice'", or "the decomposition f (train.py:12) of 'twice'", for messages."""
+    rules = primitive.rules
+    if "decomposition" not in rules or any(kind == "lowering" or kind[0] == "lowering" for kind in rules):
+        return f"the lowering rule of '{primitive.name}'"
+    return f"the decomposition {describe_function(rules['decomposition'])} of '{primitive.name}'"

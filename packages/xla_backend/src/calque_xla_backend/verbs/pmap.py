@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Hashable, Sequence
 from operator import index
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from calque_xla_backend.compiler import compiler_of
 from calque_xla_backend.runtime.clients import Device, DeviceClass
 from calque_xla_backend.verbs.jit import Jitted, jit
 
+P = ParamSpec("P")
 Value = Any
 Axes = Any
 Names = Callable[[], Sequence[str]]
@@ -44,7 +45,7 @@ Names = Callable[[], Sequence[str]]
 
 @api_boundary
 def pmap(  # noqa: PLR0913 -- JAX's options
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     axis_name: Hashable = None,
     *,
     in_axes: Axes = 0,
@@ -53,7 +54,7 @@ def pmap(  # noqa: PLR0913 -- JAX's options
     devices: Sequence[Device] | None = None,
     axis_size: int | None = None,
     donate_argnums: int | Sequence[int] = (),
-) -> Jitted[..., Any]:
+) -> Jitted[P, Any]:
     """Return a function that maps `fun` over one axis of its arguments, with one element on each device.
 
     `in_axes` is an int (from the end if negative), None for an argument that each device gets whole, or a tuple with an
