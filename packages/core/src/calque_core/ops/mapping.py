@@ -78,11 +78,11 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
                 f"{caller}: {describe_function(fn)} returned {out_tree} for elements of {treedef}. Return the same "
                 "structure."
             )
-        for name, x, y in zip(leaf_names("elems", elems), left, out):
+        for i, (x, y) in enumerate(zip(left, out)):
             if typeof(x).shape != typeof(y).shape:
                 raise ShapeError(
-                    f"{caller}: {describe_function(fn)} returned {typeof(y)} for slices of {name} of type {typeof(x)}. "
-                    "Return the same shape."
+                    f"{caller}: {describe_function(fn)} returned {typeof(y)} for slices of "
+                    f"{leaf_names('elems', elems)[i]} of type {typeof(x)}. Return the same shape."
                 )
         return out
 
