@@ -116,6 +116,41 @@ def test_what_has_an_effect_happens_once():
     assert not cut.again.effects
 
 
+def called(f, x):
+    return lax.jit_p.bind(x, jaxpr=make_jaxpr(f)(x), name="f", compiler=None)[0]
+
+
+INSIDE = {
+    "jit": called,
+    "scan": lambda f, x: lax.scan(lambda c, _: (f(c), None), x, None, length=2)[0],
+    "cond": lambda f, x: lax.cond(x > 0.0, f, lax.sin, x),
+    "platform": lambda f, x: lax.platform_dependent(x, cpu=f, default=lax.sin),
+    "jit in scan": lambda f, x: lax.scan(lambda c, _: (called(f, c), None), x, None, length=2)[0],
+}
+
+
+@each_policy
+@pytest.mark.parametrize("inside", INSIDE)
+def test_an_effect_without_a_result_happens_once_inside_a_program_too(inside, policy):
+    noted_p = Primitive("noted", multiple_results=True, effects=frozenset({"note"}))
+    noted_p.def_abstract_eval(lambda x: [])
+    noted = lambda x: (noted_p.bind(x), lax.sin(x))[1]
+    jaxpr = make_jaxpr(lambda x: lax.cos(INSIDE[inside](noted, x)))(0.5)
+    cut = cut_jaxpr(jaxpr, policy)
+    check_jaxpr(cut.forward), check_jaxpr(cut.again)
+    assert cut.forward.effects == {"note"}
+    assert not cut.again.effects
+
+
+def test_an_effect_happens_once_though_its_result_has_a_name_that_is_not_saved():
+    told_p = Primitive("told", effects=frozenset({"telling"}))
+    told_p.def_abstract_eval(lambda x: x.strip_weak_type())
+    jaxpr = make_jaxpr(lambda x: lax.sin(checkpoint_name(told_p.bind(lax.cos(x)), "hidden")))(0.5)
+    cut = cut_jaxpr(jaxpr, policies.save_anything_except_these_names("hidden"))
+    assert cut.forward.effects == {"telling"}
+    assert not cut.again.effects
+
+
 def test_the_cut_of_a_program_is_made_once():
     jaxpr = make_jaxpr(hidden_exp)(0.5)
     assert cut_jaxpr(jaxpr, by_name) is cut_jaxpr(jaxpr, policies.save_only_these_names("hidden"))

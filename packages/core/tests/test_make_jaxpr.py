@@ -142,6 +142,16 @@ def test_eval_shape_gives_types_and_computes_nothing():
     assert [s.shape for s in shapes] == [(1 << 30, 1 << 30)] * 2
 
 
+def test_the_shape_of_a_python_number_stays_weak():
+    """So that the type of a program in two steps is the type of the whole."""
+    doubled = lambda x: x * 2
+    weak = ShapeDtypeStruct((), "float64", weak_type=True)
+    assert eval_shape(doubled, 1.0) == make_jaxpr(doubled, return_shape=True)(1.0)[1] == weak
+    scaled = lambda x: x * np.ones(2, np.float32)
+    assert eval_shape(scaled, eval_shape(doubled, 1.0)) == eval_shape(lambda x: scaled(doubled(x)), 1.0)
+    assert eval_shape(lax.sin, 1.0) == ShapeDtypeStruct((), "float64")
+
+
 def test_eval_shape_raises_what_the_function_would():
     with pytest.raises(ValueError, match=r"add of float64\[2\] and float64\[3\] at .*: the shapes do not broadcast"):
         eval_shape(lambda x: lax.add(x, np.ones(3)), np.ones(2))

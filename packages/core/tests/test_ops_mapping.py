@@ -166,9 +166,23 @@ def test_a_function_that_changes_the_structure_is_refused():
         associative_scan(fn, (np.ones(3), np.ones(3)))
 
 
+def test_a_function_that_changes_the_shape_is_refused():
+    def fn(a, b):
+        return {"x": lax.reduce_sum(a["x"] + b["x"])}
+
+    expected = (
+        rf"associative_scan of {at(fn)} at .*: {at(fn)} returned float64\[\] for slices of elems\['x'\] of type "
+        r"float64\[2\]\. Return the same shape\."
+    )
+    with pytest.raises(ShapeError, match=expected):
+        associative_scan(fn, {"x": np.ones(4)})
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
+        (lambda: lax.map(lambda x: x, 1.0), TypeError, r"^map of <lambda> .*: xs is float64\[\], which has no"),
+        (lambda: lax.map(lambda x: x, None), ValueError, r"^map of <lambda> .* got neither inputs nor a length"),
         (lambda: associative_scan(3, np.ones(3)), TypeError, r"associative_scan got 3 of type int"),
         (
             lambda: associative_scan(lax.add, np.ones(3), axis=1),

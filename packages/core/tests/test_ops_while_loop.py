@@ -473,3 +473,51 @@ def test_a_counted_loop_names_itself_and_the_value_that_changes_its_type():
     )
     with pytest.raises(TypeError, match=message):
         fori_loop(0, 3, lambda i, x: {"a": lax.stack([x["a"], x["a"]])}, {"a": 1.0})
+
+
+@pytest.mark.parametrize("disable_jit", [False, True])
+@pytest.mark.parametrize("known", [True, False])
+def test_messages_about_a_counting_loop_speak_of_the_users_value_alone(known, disable_jit):
+    def count(body, init):
+        with config.disable_jit(disable_jit):
+            return fori_loop(0, 3, body, init) if known else make_jaxpr(lambda n: fori_loop(0, n, body, init))(3)
+
+    into_list = lambda i, x: [x]
+    name = rf"fori_loop of {at(into_list)} at {HERE}:\d+ .*: "
+    structures = rf"the carry has the structure PyTreeDef\(\*\), but {at(into_list)} returned PyTreeDef\(\[\*\]\)\."
+    with pytest.raises(TypeError, match=name + structures):
+        count(into_list, 0.0)
+    with pytest.raises(TypeError, match=r"^fori_loop of .*: init(_val)?\.value\['x'\] is 'no' of type str"):
+        count(into_list, {"x": "no"})
+
+
+def test_a_counting_loop_with_a_traced_bound_is_named_where_its_value_changes_the_type():
+    run = lambda n: fori_loop(0, n, lambda i, x: {"a": x["a"] > 0}, {"a": np.float64(1.0)})
+    with pytest.raises(TypeError, match=r"^fori_loop of .*changes the type of the carry\.value\['a'\] from float64"):
+        make_jaxpr(run)(3)
+
+
+@pytest.mark.parametrize("disable_jit", [False, True])
+@pytest.mark.parametrize(
+    ("condition", "body", "words"),
+    [
+        (below(3.0), lambda x: (x,), r"the carry has the structure PyTreeDef\(\*\), but <lambda> .* returned"),
+        (below(3.0), lambda x: x > 0, r"<lambda> .* changes the type of the carry from float64\[\] to bool\[\]; it"),
+        (lambda x: x, increment, r"the condition <lambda> .* returned float64\[\]\. Return one bool scalar"),
+        (lambda x: (x < 3,), increment, r"the condition <lambda> .* returned bool\[\] in a container"),
+    ],
+)
+def test_messages_about_a_bounded_loop_are_those_of_a_loop_without_a_bound(condition, body, words, disable_jit):
+    messages = []
+    for options in ({}, {"max_steps": 3}):
+        expected = rf"^while_loop of .* at {HERE}:\d+ .*: {words}"
+        disabled = config.disable_jit(disable_jit and options != {})
+        with pytest.raises(TypeError, match=expected) as caught, disabled:
+            while_loop(condition, body, np.float64(1.0), **options)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
+def test_a_weak_carry_of_a_bounded_loop_takes_the_dtype_of_its_step():
+    halved = while_loop(lambda x: x > 1, lambda x: x * np.float32(0.5), 8, max_steps=9)
+    assert_same(halved, np.float32(1.0))

@@ -124,6 +124,12 @@ def test_eval_shape_of_a_jitted_function_uses_its_trace():
     assert len(traces) == f.cache_info().traces == 1
 
 
+def test_the_type_of_a_weak_result_is_weak():
+    f = jit(lambda x: x * 2)
+    assert f.eval_shape(1.0) == f.lower(1.0).out_info == ShapeDtypeStruct((), np.float64, weak_type=f(1.0).weak_type)
+    assert f.eval_shape(1.0).weak_type
+
+
 # Arguments
 
 

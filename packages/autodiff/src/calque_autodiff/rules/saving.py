@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.checkpoint_policies import Policy, refuses, saves
+from calque_autodiff.checkpoint_policies import Policy, nothing_saveable, refuses, saves
 from calque_autodiff.rules.cond import Slots, memo_branches
 from calque_autodiff.rules.scan import stacked_aval
 from calque_core import Atom, Jaxpr, JaxprEqn, Var
@@ -61,7 +61,8 @@ def cut_jaxpr(jaxpr: Jaxpr, policy: Policy) -> Cut:
 def _cut(jaxpr: Jaxpr, policy: Policy) -> Cut:
     names = [eqn for eqn in jaxpr.eqns if eqn.primitive is name_p]
     refused = {eqn.invars[0] for eqn in names if refuses(policy, eqn.params["name"])}
-    cut_eqns = [CutEqn(eqn, eqn) if refused.intersection(eqn.outvars) else _cut_eqn(eqn, policy) for eqn in jaxpr.eqns]
+    is_refused = [not refused.isdisjoint(eqn.outvars) for eqn in jaxpr.eqns]
+    cut_eqns = [_cut_eqn(eqn, nothing_saveable if r else policy) for eqn, r in zip(jaxpr.eqns, is_refused)]
     saved = [v for cut_eqn in cut_eqns for v in cut_eqn.saved]
     same: dict[Any, Atom] = {v: s for cut_eqn in cut_eqns for v, s in cut_eqn.same.items()}
     taken = set(saved)
@@ -139,8 +140,8 @@ platform_dependent_p.def_rule("save", branches_save)
 def _joined(
     eqn: JaxprEqn, forward: dict[str, Any], again: dict[str, Any], saved: Sequence[Var], same: dict[Any, Var]
 ) -> CutEqn:
-    """Return the cut of an equation from the cuts of its programs."""
-    if not saved:
+    """Return the cut of an equation from the cuts of its programs; the second programs have no effect."""
+    if not saved and not eqn.effects:
         return CutEqn(eqn, eqn)
     return CutEqn(
         eqn.replace(outvars=[*eqn.outvars, *saved], params=eqn.params | forward),

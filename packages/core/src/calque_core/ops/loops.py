@@ -10,7 +10,7 @@ Read next: `scan.py` and `while_loop.py`; `retyping.py` for the types that follo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from calque_core.calls.api_util import array_leaves, difference
@@ -25,7 +25,7 @@ from calque_core.ops.weakness import convert_to, reaches, scalar_kind, strong, w
 from calque_core.staging.stage import JaxprTrace, stage
 from calque_core.traces.trace import Trace, current_trace
 from calque_core.types.avals import typeof
-from calque_pytree import PyTreeDef, keystr, tree_flatten_with_path
+from calque_pytree import PyTreeDef, keystr, tree_flatten_with_path, tree_leaves
 
 Value = Any
 
@@ -236,15 +236,8 @@ def with_carry_types(caller: str, step: str, body: Body, carry: Any) -> Jaxpr:
 
     Only weak results are converted.  Raises: TypeError that names the step, the leaf, its types before and after.
     """
-    pairs = tree_flatten_with_path(carry)[0]
-    for (path, before), after in zip(pairs, body.jaxpr.out_avals):
-        is_weak = after.shape == before.shape and after.weak_type and reaches(after.dtype, before.dtype)
-        if not is_weak and (after.shape != before.shape or after.dtype != before.dtype):
-            raise TypeError(
-                f"{caller}: {step} changes the type of the carry{keystr(path)} from {before} to "
-                f"{after}; it must stay the same. Start with {after}, or convert the result of the step to {before}."
-            )
-    targets = [aval for _, aval in pairs]
+    check_carry_types(caller, step, carry, body.jaxpr.out_avals)
+    targets = tree_leaves(carry)
     if all(after is target for after, target in zip(body.jaxpr.out_avals, targets)):
         return body.jaxpr
 
@@ -253,6 +246,21 @@ def with_carry_types(caller: str, step: str, body: Body, carry: Any) -> Jaxpr:
         return [*map(_in_type, outs, targets), *outs[len(targets) :]]
 
     return stage(converted, body.jaxpr.in_avals, verb="loop")
+
+
+def check_carry_types(caller: str, step: str, carry: Any, results: Iterable[Any]) -> None:
+    """Check that the results of a step have the types of the carry, the leaves of `carry`, or one of the two is weak.
+
+    Raises: TypeError that names the step, the leaf, its types before and after.
+    """
+    for (path, before), after in zip(tree_flatten_with_path(carry)[0], results):
+        is_joined = before.weak_type and reaches(before.dtype, after.dtype)
+        is_joined = is_joined or (after.weak_type and reaches(after.dtype, before.dtype))
+        if after.shape != before.shape or (after.dtype != before.dtype and not is_joined):
+            raise TypeError(
+                f"{caller}: {step} changes the type of the carry{keystr(path)} from {before} to "
+                f"{after}; it must stay the same. Start with {after}, or convert the result of the step to {before}."
+            )
 
 
 def add_step(error: FloatingPointError, verb: str, step: int) -> None:

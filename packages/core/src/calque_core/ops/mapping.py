@@ -14,7 +14,7 @@ from calque_core.memory.separate import copy_shared
 from calque_core.ops.axes import canonical_axis
 from calque_core.ops.joining import concatenate
 from calque_core.ops.loops import loop_name
-from calque_core.ops.scan import scan
+from calque_core.ops.scan import run_scan
 from calque_core.ops.shape import reshape, rev, slice
 from calque_core.types.avals import typeof
 from calque_pytree import tree_flatten
@@ -42,7 +42,7 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
     def step(_: None, x: Any) -> tuple[None, Any]:
         return None, call(f, "map", x)
 
-    _, ys = scan(step, None, xs)
+    _, ys = run_scan(loop_name("map", f), step, None, xs, None, False, 1)
     return ys
 
 
@@ -54,7 +54,8 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     whole arrays, in a number of rounds that grows as the logarithm of the length.  With `reverse`, the last element
     comes first, as in `fn(e2, e1)`; the results are in the order of the elements.
     Shapes: elems [.., n, ..] -> the same.
-    Raises: TypeError if `fn` does not keep the structure; ShapeError if lengths differ; ValueError for a wrong axis.
+    Raises: TypeError if `fn` does not keep the structure; ShapeError if it does not keep the shape, or lengths differ;
+    ValueError for a wrong axis.
 
     >>> import numpy as np
     >>> from calque_core.lax import add, associative_scan
@@ -77,6 +78,12 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
                 f"{caller}: {describe_function(fn)} returned {out_tree} for elements of {treedef}. Return the same "
                 "structure."
             )
+        for i, (x, y) in enumerate(zip(left, out)):
+            if typeof(x).shape != typeof(y).shape:
+                raise ShapeError(
+                    f"{caller}: {describe_function(fn)} returned {typeof(y)} for slices of "
+                    f"{leaf_names('elems', elems)[i]} of type {typeof(x)}. Return the same shape."
+                )
         return out
 
     flipped = [rev(x, (a,)) for x, a in zip(leaves, axes)] if reverse else leaves

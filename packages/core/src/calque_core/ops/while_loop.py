@@ -34,6 +34,7 @@ from calque_core.ops.loops import (
     as_dtype_of,
     carry_leaves,
     check_carry,
+    check_carry_types,
     check_step,
     loop_name,
     trace_body,
@@ -41,7 +42,7 @@ from calque_core.ops.loops import (
     with_carry_types,
 )
 from calque_core.ops.operands import promoted_type
-from calque_core.ops.scan import run_scan, scan, steps_at_once
+from calque_core.ops.scan import run_scan, steps_at_once
 from calque_core.ops.varying import fit_loop, fit_operands, fits
 from calque_core.ops.weakness import as_declared, strong
 from calque_core.primitives.primitive import Primitive
@@ -174,7 +175,14 @@ def while_loop(
     caller = loop_name("while_loop", body_fun)
     kept = _checkpoints(caller, checkpoints, max_steps)
     if max_steps is not None:
-        return _run_bounded(cond_fun, body_fun, init_val, max_steps)
+        return _run_bounded(caller, cond_fun, body_fun, init_val, max_steps)
+    return _run_unbounded(caller, cond_fun, body_fun, init_val, kept)
+
+
+def _run_unbounded(
+    caller: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, kept: int
+) -> Any:
+    """Run steps until the condition fails, with `kept` values for reverse mode; messages name the loop `caller`."""
     carry, carry_tree = carry_leaves(caller, "init_val", init_val)
     if here().settings.disable_jit:
         value, is_over = _run_by_python(caller, cond_fun, body_fun, carry_tree.unflatten(carry))
@@ -235,17 +243,28 @@ def _checkpoints(caller: str, checkpoints: int | None, max_steps: int | None) ->
     return count
 
 
-def _run_bounded(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, max_steps: int) -> Any:
+def _run_bounded(
+    caller: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, max_steps: int
+) -> Any:
     """Run a fixed number of steps; a step does nothing after the condition has failed."""
     count = integer("while_loop", "max_steps", max_steps)
     if count < 0:
-        raise ValueError(f"{loop_name('while_loop', body_fun)} got max_steps={max_steps}. Give 0 or more.")
+        raise ValueError(f"{caller} got max_steps={max_steps}. Give 0 or more.")
 
     @named_after(body_fun)  # so that messages name the user's function
-    def step(value: Any, _: None) -> tuple[Any, None]:
-        return cond(cond_fun(value), body_fun, lambda finished: finished, value), None
+    def stepped(value: Any) -> Any:
+        after = call(body_fun, "while_loop", value)
+        check_carry(caller, body_fun, tree_structure(value), tree_structure(after))
+        check_carry_types(caller, describe_function(body_fun), tree_map(typeof, value), map(typeof, tree_leaves(after)))
+        return after
 
-    value, _ = scan(step, init_val, None, length=count)
+    @named_after(body_fun)
+    def step(value: Any, _: None) -> tuple[Any, None]:
+        answer = call(cond_fun, "while_loop", value)
+        _check_answer(caller, cond_fun, answer)
+        return cond(answer, stepped, lambda finished: finished, value), None
+
+    value, _ = run_scan(caller, step, init_val, None, count, False, 1)
     return value
 
 
@@ -256,13 +275,17 @@ def _run_by_python(
     value, tree = init, tree_structure(init)
     while True:
         answer = cond_fun(value)
-        _check_condition(caller, cond_fun, tree_structure(answer), [typeof(x) for x in tree_leaves(answer)])
+        _check_answer(caller, cond_fun, answer)
         is_true = known(answer)
         if is_true is unknown or not is_true:
             return value, is_true is not unknown
         after = body_fun(value)
         check_carry(caller, body_fun, tree, tree_structure(after))
         value = tree_map(as_dtype_of, value, after)
+
+
+def _check_answer(caller: str, cond_fun: Any, answer: Any) -> None:
+    _check_condition(caller, cond_fun, tree_structure(answer), [typeof(x) for x in tree_leaves(answer)])
 
 
 def _check_condition(caller: str, cond_fun: Any, tree: PyTreeDef, avals: Sequence[Any]) -> None:
@@ -310,12 +333,11 @@ def fori_loop(
     start, stop = convert_element_type(strong(lower), dtype), convert_element_type(strong(upper), dtype)
 
     @named_after(body_fun)  # so that messages name the user's function
-    def step(state: tuple[Value, Value, Any]) -> tuple[Value, Value, Any]:
-        i, end, value = state
-        return add(i, 1), end, call(body_fun, "fori_loop", i, value)
+    def step(state: CountedTo) -> CountedTo:
+        return CountedTo(add(state.i, 1), state.end, _count_on(caller, body_fun, state.i, state.value))
 
-    _, _, value = while_loop(lambda state: lt(state[0], state[1]), step, (start, stop, init_val))
-    return value
+    below = lambda state: lt(state.i, state.end)
+    return _run_unbounded(caller, below, step, CountedTo(start, stop, init_val), CHECKPOINTS).value
 
 
 def _counter_dtype(caller: str, lower: Value, upper: Value) -> np.dtype[Any]:
@@ -344,12 +366,27 @@ class Counted(NamedTuple):
     value: Any
 
 
+class CountedTo(NamedTuple):
+    """The state of a loop that counts to a bound that is not known."""
+
+    i: Value
+    end: Value
+    value: Any
+
+
+def _count_on(caller: str, body_fun: Callable[[Any, Any], Any], i: Value, value: Any) -> Any:
+    """Return the value after a step.  Raises: TypeError if it has another structure."""
+    after = call(body_fun, "fori_loop", i, value)
+    check_carry(caller, body_fun, tree_structure(value), tree_structure(after))
+    return after
+
+
 def _scan_counting(
     caller: str, start: Value, count: int, body_fun: Callable[[Any, Any], Any], init_val: Any, unroll: int
 ) -> Any:
     @named_after(body_fun)
     def step(state: Counted, _: None) -> tuple[Counted, None]:
-        return Counted(add(state.i, 1), call(body_fun, "fori_loop", *state)), None
+        return Counted(add(state.i, 1), _count_on(caller, body_fun, *state)), None
 
     (_, value), _ = run_scan(caller, step, Counted(start, init_val), None, count, False, unroll)
     return value

@@ -91,7 +91,9 @@ def _staged(verb: str, fun: Any, static_fun: Any, arguments: tuple[Any, Any]) ->
 
 
 def _stand_ins(jaxpr: Jaxpr, out_tree: PyTreeDef) -> Any:
-    return out_tree.unflatten([ShapeDtypeStruct(a.shape, a.dtype, vma=a.vma) for a in jaxpr.out_avals])
+    return out_tree.unflatten(
+        [ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type, vma=a.vma) for a in jaxpr.out_avals]
+    )
 
 
 def _named_axes(caller: str, axis_env: Any) -> tuple[tuple[Hashable, int], ...]:

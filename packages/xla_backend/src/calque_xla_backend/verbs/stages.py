@@ -111,7 +111,9 @@ class Stage(Uncopied):
     @property
     def out_info(self) -> Any:
         """The result as a pytree of `ShapeDtypeStruct`, as `eval_shape` returns it."""
-        return self.out_tree.unflatten([ShapeDtypeStruct(aval.shape, aval.dtype) for aval in self.jaxpr.out_avals])
+        return self.out_tree.unflatten(
+            [ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type) for aval in self.jaxpr.out_avals]
+        )
 
     def as_text(self, dialect: str | None = None) -> str:
         """Return the program as text, by default in the newest form that the stage has.
