@@ -99,6 +99,26 @@ def test_logsumexp_with_weights_gives_the_sign_of_the_sum():
     close(nn.logsumexp(a[:2], b=np.array([1.0, -1.0])), -INF)
 
 
+def test_a_sum_of_exponentials_of_minus_infinity_is_zero_whatever_the_weights():
+    a = np.array([-INF, -INF])
+    for weights in (None, np.array([1.0, -2.0]), np.array([-1.0, -1.0])):
+        assert nn.logsumexp(a, b=weights) == -INF
+        assert nn.logsumexp(a, b=weights, return_sign=True) == (-INF, 0.0)
+
+
+def test_infinite_terms_of_both_signs_have_no_sum():
+    a = np.array([INF, INF, 0.0])
+    assert np.isnan(nn.logsumexp(a, b=np.array([1.0, -1.0, 1.0])))
+    assert np.isnan(nn.logsumexp(a, b=np.array([3.0, -1.0, 1.0]), return_sign=True)).all()
+    assert nn.logsumexp(a, b=np.array([-1.0, -2.0, 1.0]), return_sign=True) == (INF, -1.0)
+
+
+def test_logsumexp_of_complex_numbers_is_refused():
+    a, b = np.array([1.0, 2.0]), np.array([1.0j, 1.0])
+    with pytest.raises(TypeError, match=r"logsumexp of complex128 at .*test_nn.py.*: complex numbers"):
+        nn.logsumexp(a, b=b, return_sign=True)
+
+
 def test_logsumexp_of_no_elements_and_of_infinite_elements():
     close(nn.logsumexp(np.zeros((2, 0)), 1), [-INF, -INF])
     close(nn.logsumexp(np.array([[INF, 1.0], [-INF, -INF], [-INF, 2.0]]), 1), [INF, -INF, 2.0])
