@@ -199,6 +199,18 @@ def test_softmax_of_complex_numbers_is_its_formula():
     np.testing.assert_allclose(nn.softmax(x), want / want.sum(), rtol=1e-14)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64"])
+def test_attention_counts_more_positions_than_the_dtype_of_the_lengths_holds(dtype):
+    zeros, values = np.zeros((2, 300, 1, 1)), np.broadcast_to(np.arange(300.0).reshape(300, 1, 1), (2, 300, 1, 1))
+    out = nn.dot_product_attention(zeros, zeros, values, key_value_seq_lengths=np.array([3, 101], dtype))
+    np.testing.assert_allclose(out[:, 0, 0, 0], [1.0, 50.0])
+
+
+def test_attention_of_integers_gives_floats():
+    zeros, values = np.zeros((2, 1, 1), int), np.array([1, 2]).reshape(2, 1, 1)
+    np.testing.assert_array_equal(nn.dot_product_attention(zeros, zeros, values), np.full((2, 1, 1), 1.5))
+
+
 def test_attention_is_computed_in_double_precision():
     q, k, v = (np.random.default_rng(i).normal(size=(5, 1, 3)) for i in range(3))
     weights = np.exp(q[:, 0] @ k[:, 0].T / np.sqrt(3))
