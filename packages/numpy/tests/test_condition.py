@@ -36,3 +36,8 @@ def test_a_matrix_without_elements_has_no_condition_number(shape):
     for call in (cnp.linalg.cond, make_jaxpr(cnp.linalg.cond)):
         with pytest.raises(np.linalg.LinAlgError, match="a matrix without elements has no condition number"):
             call(np.zeros(shape))
+
+
+@pytest.mark.parametrize("p", [None, -2, 1, "fro"])
+def test_no_matrices_have_no_condition_numbers(p, agree):
+    agree(lambda m, a: m.linalg.cond(a, p), np.zeros((0, 3, 3)))

@@ -35,7 +35,7 @@ def cond(x: Value, p: Any = None) -> Value:
     >>> cond(np.array([[4.0, 0.0], [0.0, 2.0]]))
     np.float64(2.0)
     """
-    if not typeof(x).size:
+    if 0 in typeof(x).shape[-2:]:
         raise np.linalg.LinAlgError(f"cond of {typeof(x)}{where()}: a matrix without elements has no condition number.")
     if p not in (None, 2, -2):
         return _infinite_unless_number(lax.mul(matrix_norm(x, ord=p), matrix_norm(inv(x), ord=p)), x)
