@@ -83,6 +83,14 @@ def test_derivatives_at_infinity_are_the_limits(name):
     np.testing.assert_allclose(slope, ENDS[name], rtol=1e-15)
 
 
+@pytest.mark.parametrize("name", LIKE_RELU)
+def test_derivatives_in_half_precision_are_finite_for_large_numbers(name):
+    x = np.array([-6e4, -700.0, -300.0, -88.0, -26.0, 26.0, 88.0, 300.0, 700.0, 6e4], np.float16)
+    slope = calque.grad(getattr(calque.nn, name))
+    np.testing.assert_allclose(calque.vmap(slope)(x), x > 0, atol=2e-3)
+    assert np.isfinite(calque.vmap(calque.grad(slope))(x)).all()
+
+
 def test_derivatives_at_kinks_and_ties():
     slopes = [calque.grad(f)(x) for f, x in [(calque.nn.relu, 0.0), (calque.nn.relu6, 6.0), (calque.nn.hard_tanh, 1.0)]]
     assert slopes == [0.0, 0.0, 1.0]

@@ -83,6 +83,21 @@ def test_betaln_is_exact_where_the_gammas_cancel():
     np.testing.assert_allclose(special.beta(a, b), scipys.beta(a, b), rtol=1e-12)
 
 
+def test_rising_factorials_have_all_digits_where_the_gammas_cancel():
+    z, m = np.array([1e8, 1e8, 1e20, 20.0, 1e6]), np.array([1.0, 2.0, 2.0, -3.0, 3.0])
+    want = [1e8, 1e8 * (1e8 + 1), 1e40, 1 / (19 * 18 * 17), 1e6 * (1e6 + 1) * (1e6 + 2)]
+    for function in (special.poch, jit(special.poch)):
+        np.testing.assert_allclose(function(z, m), want, rtol=1e-13)
+    assert special.poch(20.0, np.inf) == np.inf
+
+
+@pytest.mark.parametrize("z", [0.5, 2.0, 9.0, -2.5])
+def test_the_rising_factorial_has_a_derivative_where_it_has_no_factors(z):
+    step = 1e-5
+    want = (special.poch(z, step) - special.poch(z, -step)) / (2 * step)
+    np.testing.assert_allclose(grad(special.poch, argnums=1)(z, 0.0), want, rtol=1e-7)
+
+
 def test_derivatives_at_edges():
     inf = math.inf
     with np.errstate(all="ignore"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import make_jaxpr
+from calque_core import ShapeError, make_jaxpr
 
 
 @pytest.mark.parametrize("p", [None, 2, -2, 1, np.inf, "fro", "nuc"])
@@ -31,8 +31,24 @@ def test_a_singular_matrix_has_an_infinite_condition_number_and_a_wide_one_a_num
     agree(lambda m, a: m.linalg.cond(a), np.array([[3, 1, 2], [5, 2, 7]]), ulps=256)
 
 
+@pytest.mark.parametrize("p", [1, -1, np.inf, -np.inf, "fro"])
+def test_a_singular_matrix_in_a_stack_has_an_infinite_number_of_each_norm(p, agree):
+    agree(lambda m, a: m.linalg.cond(a, p), np.array([[[1, 2], [2, 4]], [[3, 1], [1, 2]], [[0, 0], [0, 0]]]), ulps=256)
+
+
 @pytest.mark.parametrize("shape", [(0, 0), (0, 2), (2, 0)])
 def test_a_matrix_without_elements_has_no_condition_number(shape):
     for call in (cnp.linalg.cond, make_jaxpr(cnp.linalg.cond)):
         with pytest.raises(np.linalg.LinAlgError, match="a matrix without elements has no condition number"):
             call(np.zeros(shape))
+
+
+@pytest.mark.parametrize("p", [None, -2, 1, "fro"])
+def test_no_matrices_have_no_condition_numbers(p, agree):
+    agree(lambda m, a: m.linalg.cond(a, p), np.zeros((0, 3, 3)))
+
+
+def test_a_matrix_that_is_not_square_has_no_condition_number_of_a_norm_of_its_inverse():
+    with pytest.raises(ShapeError, match=r"cond of float64\[2,3\] at .*no square matrix.* Use p=None\."):
+        make_jaxpr(lambda x: cnp.linalg.cond(x, 1))(np.ones((2, 3)))
+    assert make_jaxpr(lambda x: cnp.linalg.cond(x, 1))(np.ones((2, 2), np.int8)).out_avals[0].dtype == np.float64

@@ -99,6 +99,26 @@ def test_logsumexp_with_weights_gives_the_sign_of_the_sum():
     close(nn.logsumexp(a[:2], b=np.array([1.0, -1.0])), -INF)
 
 
+def test_a_sum_of_exponentials_of_minus_infinity_is_zero_whatever_the_weights():
+    a = np.array([-INF, -INF])
+    for weights in (None, np.array([1.0, -2.0]), np.array([-1.0, -1.0])):
+        assert nn.logsumexp(a, b=weights) == -INF
+        assert nn.logsumexp(a, b=weights, return_sign=True) == (-INF, 0.0)
+
+
+def test_infinite_terms_of_both_signs_have_no_sum():
+    a = np.array([INF, INF, 0.0])
+    assert np.isnan(nn.logsumexp(a, b=np.array([1.0, -1.0, 1.0])))
+    assert np.isnan(nn.logsumexp(a, b=np.array([3.0, -1.0, 1.0]), return_sign=True)).all()
+    assert nn.logsumexp(a, b=np.array([-1.0, -2.0, 1.0]), return_sign=True) == (INF, -1.0)
+
+
+def test_logsumexp_of_complex_numbers_is_refused():
+    a, b = np.array([1.0, 2.0]), np.array([1.0j, 1.0])
+    with pytest.raises(TypeError, match=r"logsumexp of complex128 at .*test_nn.py.*: complex numbers"):
+        nn.logsumexp(a, b=b, return_sign=True)
+
+
 def test_logsumexp_of_no_elements_and_of_infinite_elements():
     close(nn.logsumexp(np.zeros((2, 0)), 1), [-INF, -INF])
     close(nn.logsumexp(np.array([[INF, 1.0], [-INF, -INF], [-INF, 2.0]]), 1), [INF, -INF, 2.0])
@@ -177,6 +197,18 @@ def test_softmax_of_complex_numbers_is_its_formula():
     x = np.array([1.0 + 2.0j, 0.5 - 1.0j, 300.0])  # shifted by the largest, since the exponentials must not overflow
     want = np.exp(x - x.max())
     np.testing.assert_allclose(nn.softmax(x), want / want.sum(), rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64"])
+def test_attention_counts_more_positions_than_the_dtype_of_the_lengths_holds(dtype):
+    zeros, values = np.zeros((2, 300, 1, 1)), np.broadcast_to(np.arange(300.0).reshape(300, 1, 1), (2, 300, 1, 1))
+    out = nn.dot_product_attention(zeros, zeros, values, key_value_seq_lengths=np.array([3, 101], dtype))
+    np.testing.assert_allclose(out[:, 0, 0, 0], [1.0, 50.0])
+
+
+def test_attention_of_integers_gives_floats():
+    zeros, values = np.zeros((2, 1, 1), int), np.array([1, 2]).reshape(2, 1, 1)
+    np.testing.assert_array_equal(nn.dot_product_attention(zeros, zeros, values), np.full((2, 1, 1), 1.5))
 
 
 def test_attention_is_computed_in_double_precision():

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import implements, lax, typeof
+from calque_core import ShapeError, implements, lax, typeof
+from calque_core.extend import identity_like, where
 from calque_core.extend import numpy_functions as reductions
-from calque_core.extend import where
-from calque_numpy.equations import inv
+from calque_core.extend.numpy_functions import broadcast_to
+from calque_numpy.equations import as_field, inv, slogdet
 from calque_numpy.norms import matrix_norm
 from calque_numpy.spectra import svdvals
 
@@ -35,10 +36,12 @@ def cond(x: Value, p: Any = None) -> Value:
     >>> cond(np.array([[4.0, 0.0], [0.0, 2.0]]))
     np.float64(2.0)
     """
-    if not typeof(x).size:
+    if 0 in typeof(x).shape[-2:]:
         raise np.linalg.LinAlgError(f"cond of {typeof(x)}{where()}: a matrix without elements has no condition number.")
     if p not in (None, 2, -2):
-        return _infinite_unless_number(lax.mul(matrix_norm(x, ord=p), matrix_norm(inv(x), ord=p)), x)
+        is_singular, inverse = _inverse_or_identity(*as_field("cond", x))
+        out = lax.mul(matrix_norm(x, ord=p), matrix_norm(inverse, ord=p))
+        return _infinite_unless_number(lax.select(is_singular, np.inf, out), x)
     values = svdvals(x)
     last = typeof(values).ndim - 1
     greatest, least = (reductions.max(values, last), reductions.min(values, last))
@@ -46,6 +49,17 @@ def cond(x: Value, p: Any = None) -> Value:
     is_zero = lax.eq(below, 0)
     quotient = lax.div(above, lax.select(is_zero, 1, below))
     return _infinite_unless_number(lax.select(is_zero, np.inf, quotient), x)
+
+
+def _inverse_or_identity(x: Value) -> tuple[Value, Value]:
+    """Return which matrices are singular, whose inverse evaluation refuses, and the inverses of the other ones."""
+    aval = typeof(x)
+    if aval.ndim < 2 or aval.shape[-2] != aval.shape[-1]:
+        raise ShapeError(f"cond of {aval}{where()}: it is no square matrix, so it has no inverse. Use p=None.")
+    sign, _ = slogdet(lax.stop_gradient(x))
+    is_singular = lax.eq(sign, 0)
+    each = broadcast_to(lax.expand_dims(is_singular, (-2, -1)), aval.shape)
+    return is_singular, inv(lax.select(each, identity_like(x), x))
 
 
 def _infinite_unless_number(out: Value, x: Value) -> Value:

@@ -29,6 +29,7 @@ from calque_numpy.nn.piecewise import relu
 Value = Any
 
 _FAR = 1000.0  # from here on, e**-x is 0 in double precision
+_FAR_CUBED = 25.0  # from here on, gelu's exponential is; the cube and its derivatives are finite in half precision
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
@@ -123,10 +124,10 @@ def log_sigmoid(x: Value) -> Value:
     return lax.neg(softplus(lax.neg(floating(x))))
 
 
-def _like_relu(function: Callable[[Value], Value], x: Value) -> Value:
-    """Return `function(x)`, and x or 0 where |x| is so large that the function is that."""
+def _like_relu(function: Callable[[Value], Value], x: Value, far: float = _FAR) -> Value:
+    """Return `function(x)`, and x or 0 where |x| is so large, above `far`, that the function is that."""
     x = floating(x)
-    is_far = lax.gt(lax.abs(x), _FAR)
+    is_far = lax.gt(lax.abs(x), far)
     return lax.select(is_far, relu(x), function(lax.select(is_far, 0, x)))
 
 
@@ -176,7 +177,7 @@ def gelu(x: Value, approximate: bool = True) -> Value:
     >>> np.round(gelu(np.array([-np.inf, 1.0]), approximate=False), 6)
     array([0.      , 0.841345])
     """
-    return _like_relu(_gelu_by_tanh if approximate else _gelu, x)
+    return _like_relu(_gelu_by_tanh, x, _FAR_CUBED) if approximate else _like_relu(_gelu, x)
 
 
 def _gelu(x: Value) -> Value:

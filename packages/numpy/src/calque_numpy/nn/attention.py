@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, lax, result_type, typeof
-from calque_core.extend import by_types, integer, where
-from calque_core.extend.numpy_functions import array_of, as_dtype, broadcast_to
+from calque_core.extend import by_types, integer, scalar_dtype, where
+from calque_core.extend.numpy_functions import array_of, as_dtype, broadcast_to, floating
 from calque_numpy.contractions import einsum
 from calque_numpy.nn.normalizers import logsumexp, softmax
 
@@ -45,7 +45,7 @@ def dot_product_attention(  # noqa: PLR0913 -- JAX's parameters
     logarithms of the sums of the weights' exponentials.  `implementation` is None or "xla".
     Shapes: query [b, t, n, h], key and value [b, s, k, h] -> [b, t, n, h], where k divides n; or all without b.  `bias`
     and `mask` broadcast to [b, n, t, s]; lengths [b]; residual [b, t, n].
-    Dtype: the query's; scores and weights are computed in at least float32.
+    Dtype: the query's, integers become floats; scores and weights are computed in at least float32.
     Raises: ShapeError if the shapes do not fit; TypeError for a mask that is not bool, or lengths that are no integers;
     ValueError for a negative window, or another implementation.
     Source: Vaswani et al. (2017), Attention is all you need, section 3.2.
@@ -57,6 +57,7 @@ def dot_product_attention(  # noqa: PLR0913 -- JAX's parameters
     array([1. , 1.5, 3. ])
     """
     _check_shapes(query, key, value)
+    query = floating(query)
     if mask is not None and typeof(mask).dtype.kind != "b":
         raise TypeError(f"dot_product_attention{where()}: the mask is {typeof(mask)}. Give bools, or add it as bias.")
     if implementation not in (None, "xla"):
@@ -110,7 +111,8 @@ def _is_counted(name: str, lengths: Value, rows: int, count: int) -> Value:
         raise TypeError(f"dot_product_attention{where()}: {name} is {aval}. Give integers.")
     if aval.shape != (rows,):
         raise ShapeError(f"dot_product_attention{where()}: {name} is {aval}. Give one length for each of {rows} rows.")
-    return lax.lt(np.arange(count, dtype=aval.dtype), lax.expand_dims(lengths, (1,)))
+    dtype = scalar_dtype(int)  # a small one does not hold all positions
+    return lax.lt(np.arange(count, dtype=dtype), lax.expand_dims(as_dtype(lengths, dtype), (1,)))
 
 
 def _check_shapes(query: Value, key: Value, value: Value) -> None:

@@ -106,7 +106,7 @@ def logsumexp(
 
     Elements outside of the mask `where`, and elements with b = 0, are not counted; no element gives -inf.  With
     `return_sign` the result is a pair: the logarithm of the absolute value of the sum, and its sign.  Without it, a
-    negative sum gives NaN.
+    negative sum gives NaN, and so do infinite terms of both signs.
     Shapes: a and b broadcast; the axes are dropped, or have size 1 with `keepdims`.  Dtype: promoted; integers become
     floats.
     Raises: ValueError for an axis out of range; TypeError for complex numbers; ShapeError if `a` and `b` do not
@@ -119,21 +119,33 @@ def logsumexp(
     >>> logsumexp(np.array([0.0, 0.0]), b=np.array([1.0, -3.0]), return_sign=True)
     (np.float64(0.6931471805599453), np.float64(-1.0))
     """
+    dtype = promoted_dtype("logsumexp", *([a] if b is None else [a, b]))
+    if dtype.kind == "c":
+        raise TypeError(f"logsumexp of {dtype.name}{place()}: complex numbers are not supported. Give real numbers.")
     if b is not None:
-        dtype = typeof(floating(lax.full_like(a, 0, promoted_dtype("logsumexp", a, b), shape=()))).dtype
+        dtype = typeof(floating(lax.full_like(a, 0, dtype, shape=()))).dtype
         a, b = as_dtype(a, dtype), as_dtype(b, dtype)
         a = lax.select(lax.ne(b, 0), a, -inf)
     axes = reduced_axes("logsumexp", axis, typeof(a).ndim)
     differences, top = _differences(a, axes, where)
     terms = lax.exp(differences)
     terms = terms if b is None else lax.mul(terms, b)
-    summed = total(terms if where is None else fill_masked(terms, where, 0), axes, keepdims=True)
+    terms = terms if where is None else fill_masked(terms, where, 0)
+    summed = total(terms, axes, keepdims=True)
+    if b is not None:
+        summed = lax.select(lax.bitwise_and(lax.eq(top, inf), _has_both_signs(terms, axes)), nan, summed)
     is_zero = lax.eq(summed, 0)
     size = lax.log(lax.select(is_zero, 1, lax.abs(summed)))
     out = lax.select(is_zero, -inf, lax.add(size, top))
+    summed = summed if b is None and not return_sign else lax.select(lax.eq(top, -inf), 0, summed)
     if return_sign:
         return _dropped(out, axes, keepdims), _dropped(lax.sign(summed), axes, keepdims)
-    return _dropped(lax.select(lax.lt(summed, 0), nan, out), axes, keepdims)
+    return _dropped(out if b is None else lax.select(lax.lt(summed, 0), nan, out), axes, keepdims)
+
+
+def _has_both_signs(terms: Value, axes: tuple[int, ...]) -> Value:
+    greatest, least = (largest(x, axes, keepdims=True, initial=0) for x in (terms, lax.neg(terms)))
+    return lax.bitwise_and(lax.gt(greatest, 0), lax.gt(least, 0))
 
 
 def _dropped(out: Value, axes: tuple[int, ...], keepdims: bool) -> Value:

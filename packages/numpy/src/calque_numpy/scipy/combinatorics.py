@@ -15,7 +15,7 @@ from calque_core import lax
 from calque_core.extend import integer, scalar_dtype, stirling_series, where_any
 from calque_core.extend import where as place
 from calque_numpy.scipy.floats import elementwise
-from calque_numpy.scipy.gammas import betaln, gamma, gammasgn
+from calque_numpy.scipy.gammas import betaln, gamma, gammasgn, large_log_ratio
 from calque_numpy.scipy.slopes import declare
 
 Value = Any
@@ -46,8 +46,8 @@ def _factorial(n: Value) -> Value:
 def poch(z: Value, m: Value, /) -> Value:
     """Return the rising factorial gamma(z + m) / gamma(z).
 
-    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: the absolute error of gammaln, as a relative
-    error.  NaN where z is a negative whole number.
+    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: 64 ulp of the larger of 1 and the logarithm of
+    the result, as a relative error, for positive z and z + m.  NaN where z is a negative whole number.
     Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
 
     >>> import numpy as np
@@ -57,8 +57,20 @@ def poch(z: Value, m: Value, /) -> Value:
     """
     total = lax.add(z, m)
     sign = lax.mul(gammasgn(total), gammasgn(z))
-    out = lax.mul(sign, lax.exp(lax.sub(lax.lgamma(total), lax.lgamma(z))))
-    return lax.select(lax.eq(m, 0.0), lax.full_like(z, 1.0), out)
+    out = lax.mul(sign, lax.exp(_log_rising(z, m, total)))
+    return lax.select(lax.bitwise_and(lax.eq(m, 0.0), lax.ne(out, out)), lax.full_like(z, 1.0), out)
+
+
+def _log_rising(z: Value, m: Value, total: Value) -> Value:
+    """Return log(|gamma(z + m) / gamma(z)|): from 8 on the logarithms are taken together, since they would cancel."""
+    is_falling = lax.lt(m, 0.0)
+    low, step = lax.select(is_falling, total, z), lax.select(is_falling, lax.neg(m), m)
+    are_large = lax.bitwise_and(lax.ge(low, 8.0), lax.lt(step, np.inf))
+    low, step = lax.select(are_large, low, 8.0), lax.select(are_large, step, 1.0)
+    rising = lax.neg(lax.add(large_log_ratio(step, low), step))
+    small, first = lax.select(are_large, 1.0, total), lax.select(are_large, 1.0, z)
+    apart = lax.sub(lax.lgamma(small), lax.lgamma(first))
+    return lax.select(are_large, lax.select(is_falling, lax.neg(rising), rising), apart)
 
 
 # Binomial coefficients

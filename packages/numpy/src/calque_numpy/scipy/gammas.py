@@ -149,8 +149,8 @@ def multigammaln(a: Value, d: int) -> Value:
 # Beta functions
 
 
-def _large_log_ratio(a: Value, b: Value) -> Value:
-    """Return log(gamma(b) / gamma(a + b)) + a for b >= 8, from Stirling's series (DLMF 5.11.1)."""
+def large_log_ratio(a: Value, b: Value) -> Value:
+    """Return log(gamma(b) / gamma(a + b)) - a for b >= 8, from Stirling's series (DLMF 5.11.1)."""
     total = lax.add(a, b)
     powers = lax.add(lax.mul(lax.sub(b, 0.5), lax.log1p(lax.div(a, b))), lax.mul(a, lax.log(total)))
     return lax.sub(lax.sub(stirling_series(b), stirling_series(total)), powers)
@@ -165,7 +165,7 @@ def _positive_betaln(a: Value, b: Value) -> Value:
     p, q = lax.select(is_large, 1.0, a), lax.select(is_large, 1.0, b)
     small = lax.sub(lax.add(lax.lgamma(p), lax.lgamma(q)), lax.lgamma(lax.add(p, q)))
     q = lax.select(is_large, b, 8.0)
-    mixed = lax.add(lax.lgamma(a), lax.add(_large_log_ratio(a, q), a))
+    mixed = lax.add(lax.lgamma(a), lax.add(large_log_ratio(a, q), a))
     p = lax.select(are_large, a, 8.0)
     total = lax.add(p, q)
     series = lax.sub(lax.add(stirling_series(p), stirling_series(q)), stirling_series(total))
