@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import odeint
 
-from calque_autodiff import custom_jvp, custom_vjp, grad, jvp, linearize, vjp
+from calque_autodiff import checkpoint, custom_jvp, custom_vjp, grad, jvp, linearize, vjp
 from calque_batching import vmap
 from calque_core import jaxpr_as_fun, lax, make_jaxpr
 from calque_xla_backend import jit
@@ -207,3 +207,28 @@ def test_a_large_array_is_held_until_the_backward_half_has_run():
     with pytest.raises(ValueError, match="read-only"):
         grad(lambda y: np.sum(careless(y * scale)))(x)
     scale[:] = 1.0
+
+
+@pytest.mark.parametrize("size", [6, 10_000])
+def test_a_rolling_window_over_a_buffer_keeps_the_numbers_of_its_use(size):
+    buffer = np.ones(size)
+    windows = np.lib.stride_tricks.sliding_window_view(buffer, 2)
+    pull = vjp(lambda w: windows * w, 3.0)[1]
+    buffer[:] = 100.0
+    np.testing.assert_array_equal(pull(np.ones(windows.shape))[0], 2.0 * (size - 1))
+
+
+def test_a_large_array_of_a_subclass_is_held_itself_after_a_checkpoint():
+    class Samples(np.ndarray):
+        pass
+
+    samples = np.ones(10_000).view(Samples)
+
+    def f(w):
+        y = checkpoint(lambda w: w * samples)(w)
+        with pytest.raises(ValueError, match="read-only"):
+            samples[:] = 100.0
+        return np.sum(y * y)
+
+    assert grad(f)(3.0) == 60_000.0
+    assert samples.flags.writeable

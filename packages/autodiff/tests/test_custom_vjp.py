@@ -407,3 +407,47 @@ def test_an_array_that_a_rule_keeps_is_no_result(size):
             np.testing.assert_array_equal(result, np.full(size, 0.25))
             result *= 100.0
     np.testing.assert_array_equal(kept, np.full(size, 0.25))
+
+
+@pytest.mark.parametrize("size", [3, 20_000])
+def test_a_backward_rule_cannot_write_to_what_the_rest_of_the_derivative_uses(size):
+    x, ct = np.ones(size), np.ones(size)
+
+    @custom_vjp
+    def f(x):
+        return x * 2.0
+
+    def in_place(residual, g):
+        g *= 2.0
+        return (g,)
+
+    f.defvjp(lambda x: (x * 2.0, x), in_place)
+    pull = vjp(lambda x: f(x) + x, x)[1]
+    with pytest.raises(ValueError, match="read-only") as error:
+        pull(ct)
+    assert "The backward rule of f (test_custom_vjp.py" in error.value.__notes__[0]
+    assert "Make a new array" in error.value.__notes__[0]
+
+    f.defvjp(lambda x: (x * 2.0, x * 3.0), lambda residual, g: (np.multiply(residual, 0.0, out=residual),))
+    with pytest.raises(ValueError, match="read-only"):
+        vjp(f, x)[1](ct)
+
+
+@pytest.mark.parametrize("size", [3, 20_000])
+@pytest.mark.parametrize(
+    "bwd", [lambda r, g: (g,), lambda r, g: (g[::-1],), lambda r, g: (r,), lambda r, g: (r.reshape(-1),)]
+)
+def test_a_gradient_that_a_backward_rule_passes_on_is_the_callers_own(size, bwd):
+    @custom_vjp
+    def f(x):
+        return x * 1.0
+
+    f.defvjp(lambda x: (x * 1.0, x * 1.0), bwd)
+    gradient = grad(lambda x: np.sum(f(x) + x))(np.ones(size))
+    gradient *= 0.5
+    assert gradient[0] == 1.0
+    ct = np.ones(size)
+    pull = vjp(f, np.ones(size))[1]
+    (bar,) = pull(ct)
+    bar[:] = 7.0
+    assert ct[0] == pull(ct)[0][0] == 1.0

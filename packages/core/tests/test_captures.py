@@ -214,6 +214,36 @@ def test_memory_that_only_a_read_only_view_exposes_is_held_too():
     assert not view.flags.writeable
 
 
+STRIDED = {
+    "sliding_window_view": lambda x: np.lib.stride_tricks.sliding_window_view(x, 3),
+    "as_strided": lambda x: np.lib.stride_tricks.as_strided(x, writeable=False),
+    "a view of as_strided": lambda x: np.lib.stride_tricks.as_strided(x, writeable=False)[1:],
+    "memoryview": lambda x: np.asarray(memoryview(x).toreadonly()),
+}
+
+
+@pytest.mark.parametrize("view", STRIDED.values(), ids=STRIDED)
+def test_a_read_only_view_behind_an_object_of_numpys_is_copied_or_its_owner_held(view):
+    small, big, captures = np.zeros(8), large(), Captures()
+    copy = captures.use(view(small))
+    small[:] = 5.0
+    assert copy.max() == 0.0
+    captures.use(view(big))
+    with pytest.raises(ValueError, match="read-only"):
+        big[0] = 1.0
+    captures.release()
+    assert big.flags.writeable
+
+
+@pytest.mark.parametrize("make", [np.lib.stride_tricks.as_strided, lambda x: np.asarray(memoryview(x))])
+def test_a_writable_array_behind_an_object_of_numpys_is_copied(make):
+    x, captures = large(), Captures()
+    view = make(x)
+    assert not np.shares_memory(captures.use(view), x)
+    captures.release()
+    assert view.flags.writeable
+
+
 def test_an_owner_that_is_frozen_meanwhile_leaves_its_view_read_only_without_an_error():
     x, captures = large(), Captures()
     view = x[1:]

@@ -368,3 +368,8 @@ def test_a_report_decorates_a_function():
 def test_a_setting_decorates_nothing_but_functions():
     with pytest.raises(TypeError, match=r"enable_x64 at test_config.py:\d+ .* got 5 to decorate. Give a function"):
         config.enable_x64(False)(5)
+
+
+def test_update_names_a_name_that_is_no_string():
+    with pytest.raises(TypeError, match=r"config.update at .*test_config.py.* got True as a name. Give the name first"):
+        config.update(True, "enable_x64")

@@ -11,6 +11,7 @@ def test_the_owner_of_a_view_of_a_view_is_at_the_end_of_the_chain():
     x, buffer = np.zeros((3, 2)), bytearray(16)
     assert owner(x[1:].T[0]) is x
     assert owner(np.frombuffer(buffer)[1:]) is not None
+    assert owner(np.lib.stride_tricks.as_strided(x)[1:]) is x
     assert owner(1.0) == 1.0
 
 

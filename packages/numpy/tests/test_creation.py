@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import ShapeError, config, eval_jaxpr, jaxpr_as_fun, make_jaxpr, typeof
+from calque_core import ShapeDtypeStruct, ShapeError, config, eval_jaxpr, jaxpr_as_fun, make_jaxpr, typeof
 from calque_core.config import disable_jit
 
 NESTED = {
@@ -421,3 +421,18 @@ def test_in_32_bits_a_wide_integer_fits_the_dtype_that_is_asked_for(make, values
 def test_in_32_bits_an_integer_that_does_not_fit_is_refused(make, words):
     with config.enable_x64(False), pytest.raises(OverflowError, match=words):
         make()
+
+
+def test_a_type_has_no_elements_to_make_an_array_of():
+    for make in (cnp.array, cnp.asarray):
+        with pytest.raises(TypeError, match=r"asarray at .*test_creation.py.* is a type and has no elements"):
+            make(ShapeDtypeStruct((3,), "float32"))
+
+
+@pytest.mark.parametrize(("ndmin", "error", "message"), [
+    (2**62, ValueError, "got ndmin=4611686018427387904, but an array has 64 axes at most"),
+    (None, TypeError, "ndmin is None. Give an integer"),
+])  # fmt: skip
+def test_a_number_of_axes_that_no_array_has_is_refused(ndmin, error, message):
+    with pytest.raises(error, match=message):
+        make_jaxpr(lambda x: cnp.array(x, ndmin=ndmin))(1.0)

@@ -101,3 +101,15 @@ def test_divisors_of_bools_beside_integers_are_numpys(name, agree):
 @pytest.mark.parametrize(("x", "y"), [("int8", "uint8"), ("int8", "uint16"), ("int16", "uint16"), ("uint16", "int8")])
 def test_small_integers_of_two_dtypes_become_floats_each_alone_as_numpys(x, y, agree):
     agree(lambda m, x, y: [m.copysign(x, y), m.logaddexp2(x, y)], np.array([1, 2], x), np.array([3, 1], y))
+
+
+def test_extended_precision_is_numpys_and_its_bits_are_in_no_integer():
+    x = np.longdouble(-3)
+    assert cnp.copysign(2.0, x) == -2.0
+    assert cnp.signbit(x)
+    assert cnp.frexp(x) == (-0.75, 2)
+    assert cnp.ldexp(x, 1) == -6.0
+    if np.dtype(np.longdouble).itemsize > 8:
+        for function in (np.signbit, np.frexp, lambda x: np.ldexp(x, 1)):
+            with pytest.raises(TypeError, match=r"no integer holds the bits of .* Convert x: x.astype\('float64'\)"):
+                make_jaxpr(function)(x)

@@ -1,5 +1,7 @@
 """NumPy's own functions compute with NumPy's own arrays; every other call runs the functions of this package."""
 
+import contextlib
+import gc
 import pickle
 
 import numpy as np
@@ -140,3 +142,14 @@ def test_axes_may_be_a_list(name):
     np.testing.assert_allclose(function(x, axis=[0, 2]), expected)
     traced = make_jaxpr(lambda x: function(x, axis=[0, 2]))(x)
     np.testing.assert_allclose(eval_jaxpr(traced, (), x)[0], expected)
+
+
+def test_a_refused_call_leaves_no_cycle_for_the_collector():
+    def refused():
+        with contextlib.suppress(TypeError):
+            cnp.asarray({1})
+
+    refused()
+    gc.collect()
+    refused()
+    assert gc.collect() == 0

@@ -185,3 +185,11 @@ def test_is_tree_node_asks_about_classes():
     registry = Registry()
     registry.register_node(set, lambda s: (sorted(s), None), lambda _, children: set(children))
     assert is_tree_node(set, registry=registry)
+
+
+def test_an_iterator_with_too_few_items_is_named_by_the_leaf_that_lacks_one():
+    items = iter([1])
+    with pytest.raises(ValueError, match=r"raised StopIteration at the leaf \['b'\]\[0\], so .* Give it 3 items"):
+        map(lambda leaf: next(items), {"a": 0, "b": [0, 0]})
+    with pytest.raises(ValueError, match="at the leaf at the root"):
+        map(lambda leaf: next(items), 0)

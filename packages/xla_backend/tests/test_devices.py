@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calque_xla_backend
-from calque_core import make_jaxpr
+from calque_core import ShapeDtypeStruct, make_jaxpr
 from calque_xla_backend import (
     Array,
     block_until_ready,
@@ -16,6 +16,7 @@ from calque_xla_backend import (
     device_put,
     devices,
     jit,
+    make_mesh,
 )
 
 
@@ -137,3 +138,14 @@ def test_devices_of_a_platform():
     assert calque_xla_backend.devices("cpu") == calque_xla_backend.devices()
     with pytest.raises(ValueError, match=r"devices at \S*test_devices.py:\d+ .* got backend='gpu'.* Use one of: cpu\."):
         calque_xla_backend.devices("gpu")
+
+
+@pytest.mark.parametrize("wrong", [[], "cpu", 3])
+def test_a_mesh_of_no_devices_is_refused(wrong):
+    with pytest.raises(TypeError, match=r"make_mesh at .*test_devices.py.* got devices=.*\. Give devices"):
+        make_mesh((1,), ("x",), devices=wrong)
+
+
+def test_a_type_is_not_put_on_a_device():
+    with pytest.raises(TypeError, match=r"x\['a'\] is ShapeDtypeStruct\(.*\), a type instead of an array"):
+        device_put({"a": ShapeDtypeStruct((3,), "float32")})

@@ -29,6 +29,7 @@ from calque_core.frames.names import named_after
 from calque_core.frames.source import mark_wrapper, where
 from calque_core.setting_values import with_report, with_setting
 from calque_core.start_requests import DeviceMemory, request_cpu_devices, request_device_memory, request_platforms
+from calque_core.types.avals import short_repr
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -373,11 +374,16 @@ def captured_constants_bytes(value: int | None) -> report:
 def update(name: str, value: Any) -> None:
     """Change a setting for every thread, for as long as the process lives.
 
-    Raises: AttributeError if there is no setting of that name; ValueError if the value does not fit it.
+    Raises: AttributeError if there is no setting of that name; ValueError if the value does not fit it; TypeError for a
+    name that is no string.
 
     >>> from calque_core.config import update
     >>> update("default_dtype_bits", 64)
     """
+    if not isinstance(name, str):
+        raise TypeError(
+            f"config.update{where()} got {short_repr(name)} as a name. Give the name first: update(name, value)."
+        )
     if name in Reports._fields:
         before, RESTING.reports = RESTING.reports, with_report(RESTING.reports, name, value)
         for context in (*at_rest, *context_chain(here())):

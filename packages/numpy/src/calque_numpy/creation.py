@@ -9,13 +9,12 @@ Read next: `ranges.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
 
-from calque_core import NumpyRuleError, iinfo, implements, is_tracer, lax, typeof
-from calque_core.extend import describe_value, is_array_like, kind_of, types_decide, where
+from calque_core import NumpyRuleError, ShapeDtypeStruct, iinfo, implements, is_tracer, lax, typeof
+from calque_core.extend import describe_value, integer, is_array_like, kind_of, types_decide, where
 from calque_core.extend.numpy_functions import (
     SCALARS,
     array_of,
@@ -34,6 +33,7 @@ Value = Any
 DType = Any
 Shape = int | Sequence[int]
 Order = str | None
+MAX_AXES = 64  # NumPy's bound
 
 # Arrays of values
 
@@ -79,6 +79,8 @@ def _check_order(name: str, order: Order) -> None:
 
 
 def _converted(a: Value, dtype: DType) -> Value:
+    if isinstance(a, ShapeDtypeStruct):
+        raise TypeError(f"asarray{where()}: {a!r} is a type and has no elements. Pass an array.")
     if not (isinstance(a, (list, tuple, np.ndarray)) or is_array_like(a)):
         a = _of_object(a)
     if isinstance(a, (list, tuple)):
@@ -145,7 +147,10 @@ def array(
     array([[1., 2.]], dtype=float32)
     """
     out = asarray(object, dtype, order, copy=copy)
-    missing = index(ndmin) - typeof(out).ndim
+    count = integer("array", "ndmin", ndmin)
+    if count > MAX_AXES:
+        raise ValueError(f"array{where()} got ndmin={count}, but an array has {MAX_AXES} axes at most. Give fewer.")
+    missing = count - typeof(out).ndim
     return lax.expand_dims(out, range(missing)) if missing > 0 else out
 
 

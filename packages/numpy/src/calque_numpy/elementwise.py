@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import canonicalize_dtype, implements, lax, typeof
+from calque_core import NumpyRuleError, canonicalize_dtype, implements, lax, typeof
 from calque_core.extend import polynomial
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import (
@@ -61,7 +61,17 @@ def signbit(x: Value) -> Value:
     if typeof(x).kind in "iu":
         return lax.lt(x, 0)
     x = lax.stop_gradient(as_result(_real("signbit", x)))
-    return lax.lt(lax.bitcast_convert_type(x, BITS[typeof(x).dtype.itemsize]), 0)
+    return lax.lt(lax.bitcast_convert_type(x, _bits_of("signbit", typeof(x).dtype)), 0)
+
+
+def _bits_of(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the integer dtype that holds the bits of a float's.
+
+    Raises: NumpyRuleError if there is none; NumPy's function computes known values.
+    """
+    if dtype.itemsize not in BITS:
+        raise NumpyRuleError(f"{name}{place()}: no integer holds the bits of {dtype}. Convert x: x.astype('float64').")
+    return BITS[dtype.itemsize]
 
 
 @implements(np.copysign)
@@ -176,7 +186,7 @@ def ldexp(x1: Value, x2: Value) -> Value:
 
 def _power_of_two(n: Value, dtype: np.dtype[Any]) -> Value:
     """Return 2**n for the exponents of normal numbers, made from bits."""
-    bits, info = BITS[dtype.itemsize], np.finfo(dtype)
+    bits, info = _bits_of("ldexp", dtype), np.finfo(dtype)
     biased = as_dtype(lax.add(n, int(info.maxexp) - 1), bits)
     return lax.bitcast_convert_type(lax.shift_left(biased, bits.type(info.nmant)), dtype)
 
@@ -203,7 +213,7 @@ def frexp(x: Value) -> tuple[Value, Value]:
 
 def _exponent(x: Value) -> Value:
     dtype, info = typeof(x).dtype, np.finfo(typeof(x).dtype)
-    bits, mask = BITS[dtype.itemsize], 2 ** int(info.bits - 1 - info.nmant) - 1
+    bits, mask = _bits_of("frexp", dtype), 2 ** int(info.bits - 1 - info.nmant) - 1
     is_small = lax.lt(lax.abs(x), info.smallest_normal)  # subnormal numbers are made normal first
     shift = int(info.nmant) + 1
     scaled = lax.select(is_small, lax.mul(x, dtype.type(2.0**shift)), x)

@@ -162,7 +162,10 @@ def _after_refusal(
     is_known = not (_are_numpys((*args, *kwargs.values())) or has_tracer(args) or has_tracer(kwargs))
     if isinstance(error, NumpyRuleError) and is_known:
         return numpy_function(*host_values(args), **host_values(kwargs))
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # its traceback refers to this frame: a cycle would keep the arrays of all frames
 
 
 def _are_floats_and_options(args: Iterable[Value]) -> bool:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from calque_pytree.align import flatten_up_to
 from calque_pytree.flattening import IsLeaf, tree_flatten, tree_leaves, tree_structure
-from calque_pytree.keys import KeyEntry
+from calque_pytree.keys import KeyEntry, keystr
 from calque_pytree.kinds import Flattened, Leaf, NodeData, NodeKind, Tree, keyed_flatten, shown_data
 from calque_pytree.registry import Registry, default_registry
 from calque_pytree.treedef import PyTreeDef
@@ -44,8 +44,8 @@ def tree_map(
     """Return the tree of `f(leaf, *subtrees of rest)` for each leaf of `tree`.
 
     Each tree of `rest` has the structure of `tree`, but may go deeper where `tree` has a leaf.
-    Raises: ValueError, with the path, where a tree of `rest` does not have the structure of `tree`; TypeError if `f` is
-    no function.
+    Raises: ValueError, with the path, where a tree of `rest` does not have the structure of `tree`, or where `f` raises
+    StopIteration; TypeError if `f` is no function.
 
     >>> from calque_pytree import tree_map
     >>> tree_map(lambda x, y: x + y, {"b": 1, "a": (2, None)}, {"b": 10, "a": (20, None)})
@@ -54,7 +54,20 @@ def tree_map(
     check_function("map", f)
     leaves, treedef = tree_flatten(tree, is_leaf, none_is_leaf=none_is_leaf, registry=registry)
     columns = [flatten_like_first(treedef, tree_n, number) for number, tree_n in enumerate(rest, start=2)]
-    return treedef.unflatten(list(map(f, leaves, *columns)))
+    results = list(map(f, leaves, *columns))
+    if len(results) < len(leaves):
+        raise _stopped(treedef, len(results))
+    return treedef.unflatten(results)
+
+
+def _stopped(treedef: PyTreeDef, number: int) -> ValueError:
+    """Return the error for a function that raised StopIteration at a leaf, where Python's `map` ends in silence."""
+    paths = treedef.leaf_paths()
+    leaf = f"leaf {number}" if paths is None else f"the leaf {keystr(paths[number]) or 'at the root'}"
+    return ValueError(
+        f"map: the function raised StopIteration at {leaf}, so an iterator that it reads has too few items. Give it "
+        f"{treedef.num_leaves} items, one for each leaf."
+    )
 
 
 def check_function(caller: str, f: object) -> None:

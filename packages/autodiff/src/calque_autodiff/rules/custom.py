@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from calque_autodiff.jaxprs import jvp_jaxpr, jvp_of_call, linearize_jaxpr
 from calque_autodiff.partial_eval import at_places
 from calque_autodiff.rules.batches import JvpBatch, TransposeBatch
@@ -38,6 +40,7 @@ from calque_core.extend import (
     Mask,
     Pullback,
     close_rules,
+    copy_shared,
     here,
     is_float,
     is_linear,
@@ -133,10 +136,30 @@ def _pullback(
         return marked(map(instantiate_zeros, rules.jvp(primals, tangents)[1]), is_floating)
 
     def transpose(operands: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
-        bars = bwd(operands[:num_residuals], with_integer_zeros(cts, out_avals))
-        return [*[None] * known, *marked(bars, nonzeros)]
+        residuals, cts = operands[:num_residuals], with_integer_zeros(cts, out_avals)
+        try:
+            bars = bwd(_read_only(residuals), _read_only(cts))
+        except ValueError as error:
+            if "read-only" in str(error):
+                error.add_note(
+                    f"The backward rule of {rules.name} gets read-only arrays, because the rest of the derivative uses "
+                    "them too. Make a new array, g = g * 2.0, or change a copy, g.copy()."
+                )
+            raise
+        return [*[None] * known, *copy_shared(marked(bars, nonzeros), residuals, cts)]
 
     return Pullback(rules.name, fun, transpose, marked(out_avals, is_floating))
+
+
+def _read_only(values: Sequence[Value]) -> list[Value]:
+    """Return a read-only view of each array: other equations, and another pull, compute with the same memory."""
+    return [_read_only_view(x) if type(x) is np.ndarray and x.flags.writeable else x for x in values]
+
+
+def _read_only_view(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    view = x.view()
+    view.flags.writeable = False
+    return view
 
 
 custom_vjp_linear_p.def_hole("jvp", "it runs forwards by the jvp rule of its function, if there is one")

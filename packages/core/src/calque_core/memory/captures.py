@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from calque_core.frames.source import where
 from calque_core.record import Record
@@ -53,13 +54,28 @@ class _Copy(NamedTuple):
 _new_copy: Any = partial(tuple.__new__, _Copy)  # runs in C only: 0.2 us, where the class takes 0.5
 NOTHING: Mapping[int, Array] = MappingProxyType({})
 _same_bytes = bytearray.__eq__  # 0.6 us for 32 KiB; NotImplemented for an array that is not contiguous
+# The classes of objects between an array and the array that it views: `as_strided`'s, also for `sliding_window_view`.
+_Strided: Any = type(as_strided(np.empty(0)).base)
+BETWEEN = frozenset((_Strided, memoryview))
+
+
+def behind(base: Any) -> Any:
+    """Return the object whose memory an object of a class in `BETWEEN` shows; any other object unchanged.
+
+    >>> x = np.arange(4.0)
+    >>> behind(np.lib.stride_tricks.sliding_window_view(x, 2).base) is x
+    True
+    """
+    while type(base) in BETWEEN:
+        base = base.base if type(base) is _Strided else base.obj
+    return base
 
 
 def view_chain(array: Any) -> Iterator[Array]:
     """Return `array` and the NumPy arrays that it views, its owner last."""
     while isinstance(array, np.ndarray):
         yield array
-        array = array.base
+        array = behind(array.base)
 
 
 def is_held(array: Array) -> bool:
@@ -78,7 +94,7 @@ def is_writable(x: Any) -> bool:
         if x.flags.writeable or id(x) in held_arrays:
             return True
         x = x.base
-    return False
+    return type(x) in BETWEEN and is_writable(behind(x))
 
 
 class Holdings(dict[int, Array]):
@@ -154,10 +170,7 @@ class Captures:
             return self._copy(x)
         if id(x) in self.held or not is_writable(x):
             return x
-        owner = x
-        while isinstance(owner.base, np.ndarray):
-            owner = owner.base
-        if not owner.flags.owndata or x.nbytes <= COPIED_BYTES:
+        if x.nbytes <= COPIED_BYTES or not _is_holdable(x):
             return self._copy(x)
         self._hold(x)
         return x
@@ -214,11 +227,17 @@ class Captures:
             self.release()
 
 
+def _is_holdable(x: Array) -> bool:
+    """Tell whether NumPy owns the memory, and only arrays of NumPy's can write to it."""
+    *views, owner = view_chain(x)
+    return owner.flags.owndata and all(isinstance(v.base, np.ndarray) or not v.flags.writeable for v in views)
+
+
 def _make_writable() -> None:
     """Make writable all arrays that no trace holds; a view of a held array must wait, by NumPy's rule."""
     free = [array for array, holders in held_arrays.values() if not holders]
     for array in sorted(free, key=lambda a: sum(1 for _ in view_chain(a))):
-        if any(id(view) in held_arrays for view in view_chain(array.base)):
+        if any(id(view) in held_arrays for view in view_chain(behind(array.base))):
             continue
         with suppress(ValueError):  # the user may have made its owner read-only
             array.flags.writeable = True

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from calque_core.memory.captures import Copied, held_arrays, is_held, is_writable, view_chain
+from calque_core.memory.captures import BETWEEN, Copied, behind, held_arrays, is_held, is_writable, view_chain
 from calque_core.types.array_methods import ArrayMethods
 from calque_core.types.avals import NUMPY_SCALARS
 from calque_pytree import tree_flatten, tree_leaves
@@ -31,7 +31,7 @@ def owner(x: Any) -> Any:
     """
     while isinstance(x, np.ndarray) and x.base is not None:
         x = x.base
-    return x
+    return owner(behind(x)) if type(x) in BETWEEN else x
 
 
 def copy_shared(results: Sequence[Value], *reserved: Iterable[Value]) -> list[Value]:

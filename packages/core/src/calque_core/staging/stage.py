@@ -196,7 +196,7 @@ class JaxprTrace(Trace):
 
     def captured_const(self, x: np.ndarray[Any, Any]) -> Value:
         """Return a captured array as a constant of the finished program, which nobody can change."""
-        return as_read_only(x)
+        return np.asarray(as_read_only(x))
 
     def explain_refused_write(self, error: ValueError) -> None:
         if self.captures.held:
@@ -255,7 +255,7 @@ def _as_32_bits(x: Atom) -> Atom:
 
 def in_dtype(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Return a captured array in the dtype that it had at its capture."""
-    return np.asarray(x) if x.dtype == dtype else x.astype(dtype)
+    return x if x.dtype == dtype else x.astype(dtype)
 
 
 def _add_place(error: Exception, primitive: Primitive, position: Position | None) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import PartitionSpec, is_tracer, typeof
+from calque_core import PartitionSpec, ShapeDtypeStruct, is_tracer, typeof
 from calque_core.extend import UNCONSTRAINED, arg_names, check_arrays, check_spec, register_devices, where
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_leaves, tree_map
 from calque_xla_backend.runtime.array import Array, array_from_numpy, wrap
@@ -83,6 +83,9 @@ def device_put(x: Tree, device: Tree = None) -> Tree:
     targets = _targets(device, tree)
     check_arrays(leaves, lambda: arg_names(device_put, (x,), {}), f"device_put{where()}")
     for i, (leaf, target) in enumerate(zip(leaves, targets)):
+        if isinstance(leaf, ShapeDtypeStruct):
+            name = arg_names(device_put, (x,), {})[i]
+            raise TypeError(f"device_put{where()}: {name} is {leaf!r}, a type instead of an array. Pass an array.")
         if is_unknown(dtype := typeof(leaf).dtype):
             name = arg_names(device_put, (x,), {})[i]
             raise TypeError(f"device_put{where()}: {name} has the dtype {dtype}, which XLA lacks. {CONVERT}.")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from calque_core import Mesh, PartitionSpec
-from calque_core.extend import AnyMesh, axes_of_mesh, here, where
-from calque_xla_backend.runtime.clients import Device, all_devices
+from calque_core.extend import AnyMesh, axes_of_mesh, here, short_repr, where
+from calque_xla_backend.runtime.clients import Device, DeviceClass, all_devices
 from calque_xla_backend.runtime.placement import text_of
 from calque_xla_backend.runtime.sharding import NamedSharding
 
@@ -21,15 +21,23 @@ def make_mesh(
     """Return a mesh with axes of these sizes and names, of `devices` or of the first ones of the default platform.
 
     Raises: ValueError, with both numbers, if there are too few devices; ValueError if a size is below 1, or names do
-    not fit; TypeError if sizes are no integers.
+    not fit; TypeError if sizes are no integers, or `devices` is no list of devices.
 
     >>> from calque_xla_backend import make_mesh
     >>> make_mesh((1, 1), ("data", "model"))
     Mesh('data': 1, 'model': 1)
     """
     sizes, names = axes_of_mesh("make_mesh", axis_shapes, axis_names)
-    chosen = all_devices() if devices is None else list(devices)
+    chosen = all_devices() if devices is None else _device_list("make_mesh", devices)
     return mesh_of_first(f"make_mesh{where()} got axes of the sizes {sizes}; the mesh", sizes, names, chosen)
+
+
+def _device_list(caller: str, devices: Any) -> list[Device]:
+    """Return devices as a list.  Raises: TypeError if they are none."""
+    chosen = list(devices) if isinstance(devices, Iterable) else []
+    if not chosen or not all(isinstance(device, DeviceClass) for device in chosen):
+        raise TypeError(f"{caller}{where()} got devices={short_repr(devices)}. Give devices, of devices().")
+    return chosen
 
 
 def mesh_of_first(
