@@ -3,6 +3,7 @@
 import tempfile
 import threading
 
+import ml_dtypes
 import numpy as np
 import pytest
 from claims import report
@@ -252,6 +253,39 @@ def check_every_kind_of_operation_gives_the_values_of_one_device():
             np.testing.assert_allclose(
                 np.asarray(jit(fun)(put(x, *entries))), np.asarray(fun(x)), rtol=1e-12, atol=1e-12
             )
+
+
+@np.errstate(invalid="ignore")
+def check_extremes_over_divided_axes_keep_nan():
+    x = V - 9.0
+    x[2, 1], x[3, 3], x[5, 0] = np.nan, np.inf, -np.nan
+    for dtype in (np.float64, np.float32, np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, np.complex64):
+        values = x.astype(dtype)
+        for extreme in (np.max, np.min):
+            for axis in (0, 1, (0, 1)):
+                got, want = extreme(put(values, "x", "y"), axis=axis), extreme(values, axis=axis)
+                assert got.dtype == want.dtype
+                np.testing.assert_array_equal(np.asarray(got).astype(complex), want.astype(complex))
+        rows = np.array([0, 1, 2, 0, 1, 2, 0, 0])
+        program = jit(lambda x, rows: (lax.full((3, 4), 1, x.dtype).at[rows].max(x), x.at[rows].min(x)))
+        for got, want in zip(program(put(values, "x"), put(rows, "x")), program(values, rows)):
+            np.testing.assert_array_equal(np.asarray(got).astype(complex), np.asarray(want).astype(complex))
+    assert jit(np.max).lower(put(x, "x", "y")).compile().communication()["all-reduce"].bytes <= 16
+
+
+def check_reductions_without_a_collective_of_their_own_gather_first():
+    def product(x, axes):
+        return lax.reduce(x, np.float64(0.0), lambda a, b: a * b + a + b, axes)
+
+    bits, numbers = np.arange(1, 33).reshape(8, 4) | 64, V / 100
+    for axes in ((0,), (1,), (0, 1)):
+        for reduction in (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_xor):
+            got = jit(lambda x, reduction=reduction, axes=axes: reduction.reduce(x, axis=axes))(put(bits, "x", "y"))
+            np.testing.assert_array_equal(np.asarray(got), reduction.reduce(bits, axis=axes))
+        got = jit(product, static_argnums=1)(put(numbers, "x", "y"), axes)
+        np.testing.assert_allclose(np.asarray(got), np.prod(numbers + 1, axis=axes) - 1, rtol=1e-12)
+    rows = jit(lambda x: np.bitwise_or.reduce(x, axis=1)).lower(put(bits, "x")).compile()
+    assert rows.communication() == {}
 
 
 def check_settings_hold_for_divided_arrays():
