@@ -132,6 +132,17 @@ def check_another_division_is_another_program_and_another_spelling_is_not():
     assert f.cache_info().traces == 1
 
 
+def check_undivided_arrays_of_all_ranks_share_a_mesh():
+    for sizes, names in (((8,), "p"), ((1, 8), ("p", "q"))):
+        mesh = make_mesh(sizes, names)
+        for ndim in (2, 0, 1, 3):
+            entries = (names[0],) if mesh.axis_sizes[0] == 1 and ndim else ()
+            x = np.ones((2,) * ndim)
+            y = device_put(x, over(*entries, *[None] * (ndim - len(entries)), mesh=mesh))
+            for value in (y * 2.0, jit(lambda x: x * 2.0, in_shardings=y.sharding)(x)):
+                np.testing.assert_array_equal(np.asarray(value), 2.0 * x)
+
+
 def check_arrays_over_other_devices_are_refused_with_both():
     half = make_mesh((4,), "x", devices=devices()[4:])
     x, y = put(V, "x"), device_put(V, over("x", mesh=half))
