@@ -477,6 +477,19 @@ def check_weak_scalars_stay_weak_under_a_sharding():
     assert repr(out) == "Array(2., dtype=float64, weak_type=True)"
 
 
+def check_a_constraint_to_one_device_chooses_the_device_of_the_program():
+    device = devices()[3]
+    there = SingleDeviceSharding(device)
+    of_a_tree = jit(lambda x: with_sharding_constraint({"a": 2.0 * x}, there)["a"] / 2.0)
+    for out in (with_sharding_constraint(V, there), of_a_tree(V), of_a_tree(device_put(V, device))):
+        assert out.devices() == {device}
+        np.testing.assert_array_equal(np.asarray(out), V)
+    weak = jit(lambda x: with_sharding_constraint(x, there))(2.0)
+    assert repr(weak) == "Array(2., dtype=float64, weak_type=True)"
+    with pytest.raises(ValueError, match=r"runs on cpu:1, but jit of with_sharding_constraint, .*, on cpu:3"):
+        jit(lambda x: with_sharding_constraint(x, there))(device_put(V, devices()[1]))
+
+
 def check_constraints_name_what_is_wrong():
     with pytest.raises(TypeError, match=r"^with_sharding_constraint at .* got a value of type str for x"):
         with_sharding_constraint({"a": V}, "x")
