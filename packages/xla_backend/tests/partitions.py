@@ -232,6 +232,16 @@ def check_operations_and_indexing_keep_arrays_divided():
     assert (x[np.array([0, 2])].devices(), len([*x])) == (set(devices()), 8)
 
 
+def check_arrays_on_one_device_stand_beside_divided_arrays_at_each_call():
+    x, y, weak = put(V, "x"), device_put(V), jit(lambda: 2.0)()
+    functions = (np.multiply, np.maximum, lax.max, jit(np.maximum), lambda x, y: x * y)
+    for _ in range(3):
+        for left, right in ((x, y), (y, x), (x, weak), (weak, x)):
+            hosts = np.asarray(left), np.asarray(right)
+            for f in functions:
+                np.testing.assert_array_equal(np.asarray(f(left, right)), f(*hosts))
+
+
 def check_an_eager_constraint_moves_an_array():
     x = put(V, "x")
     (out,) = [sharding_constraint_p.bind(x, mesh=MESH, spec=P("y"))]
