@@ -316,6 +316,14 @@ def check_convolutions_have_the_values_of_one_device():
     assert jit(same).lower(put(images, "x"), put(plain)).compile().communication() == {}
 
 
+def check_a_transform_along_a_divided_axis_gathers_it():
+    x = np.random.default_rng(3).normal(size=(4, 8, 4)) + 1j
+    for entries in ((), ("x",), (None, "x"), (None, None, "x"), ("y", "x"), (None, ("y", "x")), ("x", None, "y")):
+        for lengths in ((4,), (8, 4), (4, 8, 4)):
+            got = jit(lambda x, lengths=lengths: lax.fft(x, "fft", lengths))(put(x, *entries))
+            np.testing.assert_allclose(np.asarray(got), lax.fft(x, "fft", lengths), rtol=1e-10, atol=1e-10)
+
+
 def check_reductions_without_a_collective_of_their_own_gather_first():
     def product(x, axes):
         return lax.reduce(x, np.float64(0.0), lambda a, b: a * b + a + b, axes)
