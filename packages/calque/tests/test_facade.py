@@ -36,6 +36,12 @@ def test_importing_does_not_load_the_compiler():
     assert done.returncode == 0, done.stderr
 
 
+def test_the_specs_of_meshes_do_not_load_the_compiler_and_shardings_do():
+    program = "import sys, calque; calque.P('x'), calque.debug.print; assert 'jaxlib' not in sys.modules; "
+    done = run(program + "calque.NamedSharding, calque.debug.visualize_sharding; assert 'jaxlib' in sys.modules")
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_backend_name_without_the_backend_says_what_to_install():
     program = """
 import sys

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calque_core import lax
+from calque_core import config, lax
 from calque_core.errors import ShapeError
 from calque_core.staging.make_jaxpr import make_jaxpr
 
@@ -184,6 +184,27 @@ def test_a_stated_precision_is_a_parameter_of_the_equation(stated, lhs, rhs):
 
 def test_the_precision_is_not_printed_unless_it_is_stated():
     assert "precision=" not in str(make_jaxpr(lambda x: lax.dot(x, x))(np.ones(2)))
+
+
+def test_the_setting_is_the_precision_of_products_that_state_none():
+    x, image = np.ones(2), np.ones((1, 1, 3, 3))
+
+    def names(**stated):
+        jaxpr = make_jaxpr(lambda x: (lax.dot(x, x, **stated), lax.conv(image, image, (1, 1), "SAME", **stated)))(x)
+        return [eqn.params["precision"] and eqn.params["precision"][0].name for eqn in jaxpr.eqns]
+
+    assert names() == [None, None]
+    with config.default_matmul_precision("tensorfloat32"):
+        assert (names(), names(precision="default")) == (["HIGH", "HIGH"], ["DEFAULT", "DEFAULT"])
+        np.testing.assert_array_equal(lax.dot(x, x), 2.0)
+    assert names() == [None, None]
+
+
+def test_the_setting_is_a_name_or_none():
+    with pytest.raises(
+        ValueError, match=r"^default_matmul_precision was set to 'exact'\. Use 'default', .* 'float32' or None\."
+    ):
+        config.default_matmul_precision("exact")
 
 
 @pytest.mark.parametrize("precision", ["exact", 3, ("high",), ("high", "low"), ("high", "high", "high")])

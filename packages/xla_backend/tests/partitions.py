@@ -3,6 +3,7 @@
 import tempfile
 import threading
 
+import ml_dtypes
 import numpy as np
 import pytest
 from claims import report
@@ -131,6 +132,17 @@ def check_another_division_is_another_program_and_another_spelling_is_not():
     assert f.cache_info().traces == 1
 
 
+def check_undivided_arrays_of_all_ranks_share_a_mesh():
+    for sizes, names in (((8,), "p"), ((1, 8), ("p", "q"))):
+        mesh = make_mesh(sizes, names)
+        for ndim in (2, 0, 1, 3):
+            entries = (names[0],) if mesh.axis_sizes[0] == 1 and ndim else ()
+            x = np.ones((2,) * ndim)
+            y = device_put(x, over(*entries, *[None] * (ndim - len(entries)), mesh=mesh))
+            for value in (y * 2.0, jit(lambda x: x * 2.0, in_shardings=y.sharding)(x)):
+                np.testing.assert_array_equal(np.asarray(value), 2.0 * x)
+
+
 def check_arrays_over_other_devices_are_refused_with_both():
     half = make_mesh((4,), "x", devices=devices()[4:])
     x, y = put(V, "x"), device_put(V, over("x", mesh=half))
@@ -220,6 +232,16 @@ def check_operations_and_indexing_keep_arrays_divided():
     assert (x[np.array([0, 2])].devices(), len([*x])) == (set(devices()), 8)
 
 
+def check_arrays_on_one_device_stand_beside_divided_arrays_at_each_call():
+    x, y, weak = put(V, "x"), device_put(V), jit(lambda: 2.0)()
+    functions = (np.multiply, np.maximum, lax.max, jit(np.maximum), lambda x, y: x * y)
+    for _ in range(3):
+        for left, right in ((x, y), (y, x), (x, weak), (weak, x)):
+            hosts = np.asarray(left), np.asarray(right)
+            for f in functions:
+                np.testing.assert_array_equal(np.asarray(f(left, right)), f(*hosts))
+
+
 def check_an_eager_constraint_moves_an_array():
     x = put(V, "x")
     (out,) = [sharding_constraint_p.bind(x, mesh=MESH, spec=P("y"))]
@@ -252,6 +274,69 @@ def check_every_kind_of_operation_gives_the_values_of_one_device():
             np.testing.assert_allclose(
                 np.asarray(jit(fun)(put(x, *entries))), np.asarray(fun(x)), rtol=1e-12, atol=1e-12
             )
+
+
+@np.errstate(invalid="ignore")
+def check_extremes_over_divided_axes_keep_nan():
+    x = V - 9.0
+    x[2, 1], x[3, 3], x[5, 0] = np.nan, np.inf, -np.nan
+    for dtype in (np.float64, np.float32, np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, np.complex64):
+        values = x.astype(dtype)
+        for extreme in (np.max, np.min):
+            for axis in (0, 1, (0, 1)):
+                got, want = extreme(put(values, "x", "y"), axis=axis), extreme(values, axis=axis)
+                assert got.dtype == want.dtype
+                np.testing.assert_array_equal(np.asarray(got).astype(complex), want.astype(complex))
+        rows = np.array([0, 1, 2, 0, 1, 2, 0, 0])
+        program = jit(lambda x, rows: (lax.full((3, 4), 1, x.dtype).at[rows].max(x), x.at[rows].min(x)))
+        for got, want in zip(program(put(values, "x"), put(rows, "x")), program(values, rows)):
+            np.testing.assert_array_equal(np.asarray(got).astype(complex), np.asarray(want).astype(complex))
+    assert jit(np.max).lower(put(x, "x", "y")).compile().communication()["all-reduce"].bytes <= 16
+
+
+def check_convolutions_have_the_values_of_one_device():
+    rng = np.random.default_rng(2)
+    signal, images = rng.normal(size=(1, 1, 8)), rng.normal(size=(8, 4, 8))
+    plain, grouped = rng.normal(size=(4, 4, 3)), rng.normal(size=(8, 1, 8))
+    same = lambda x, y: lax.conv_general_dilated(x, y, (1,), "SAME", feature_group_count=x.shape[1] // y.shape[1])
+    kernel_gradient = lambda x, y: lax.conv_general_dilated(
+        x, y, (1,), [(3, 4)], batch_group_count=4, dimension_numbers=("CN0", "IO0", "CN0")
+    )
+    cases = [
+        (same, signal, signal, [((None, None, "y"), (None, None, "y"))]),
+        (same, images, plain, [(("x",), ()), ((None, None, "x"), ("x",)), (("y", "x"), ("x", "y"))]),
+        (same, images, grouped, [((None, "x"), ()), (("y", "x"), ("x",))]),
+        (kernel_gradient, images, rng.normal(size=(8, 8, 8)), [(("x",), ("x",)), (("y", "x"), ("y",))]),
+    ]
+    for f, x, y, all_entries in cases:
+        want = np.asarray(jit(f)(x, y))
+        for entries, other_entries in all_entries:
+            got = jit(f)(put(x, *entries), put(y, *other_entries))
+            np.testing.assert_allclose(np.asarray(got), want, rtol=1e-10, atol=1e-12)
+    assert jit(same).lower(put(images, "x"), put(plain)).compile().communication() == {}
+
+
+def check_a_transform_along_a_divided_axis_gathers_it():
+    x = np.random.default_rng(3).normal(size=(4, 8, 4)) + 1j
+    for entries in ((), ("x",), (None, "x"), (None, None, "x"), ("y", "x"), (None, ("y", "x")), ("x", None, "y")):
+        for lengths in ((4,), (8, 4), (4, 8, 4)):
+            got = jit(lambda x, lengths=lengths: lax.fft(x, "fft", lengths))(put(x, *entries))
+            np.testing.assert_allclose(np.asarray(got), lax.fft(x, "fft", lengths), rtol=1e-10, atol=1e-10)
+
+
+def check_reductions_without_a_collective_of_their_own_gather_first():
+    def product(x, axes):
+        return lax.reduce(x, np.float64(0.0), lambda a, b: a * b + a + b, axes)
+
+    bits, numbers = np.arange(1, 33).reshape(8, 4) | 64, V / 100
+    for axes in ((0,), (1,), (0, 1)):
+        for reduction in (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_xor):
+            got = jit(lambda x, reduction=reduction, axes=axes: reduction.reduce(x, axis=axes))(put(bits, "x", "y"))
+            np.testing.assert_array_equal(np.asarray(got), reduction.reduce(bits, axis=axes))
+        got = jit(product, static_argnums=1)(put(numbers, "x", "y"), axes)
+        np.testing.assert_allclose(np.asarray(got), np.prod(numbers + 1, axis=axes) - 1, rtol=1e-12)
+    rows = jit(lambda x: np.bitwise_or.reduce(x, axis=1)).lower(put(bits, "x")).compile()
+    assert rows.communication() == {}
 
 
 def check_settings_hold_for_divided_arrays():
@@ -430,6 +515,19 @@ def check_shardings_stay_in_a_traced_call():
 def check_weak_scalars_stay_weak_under_a_sharding():
     out = jit(lambda x: x, in_shardings=over(), out_shardings=over())(2.0)
     assert repr(out) == "Array(2., dtype=float64, weak_type=True)"
+
+
+def check_a_constraint_to_one_device_chooses_the_device_of_the_program():
+    device = devices()[3]
+    there = SingleDeviceSharding(device)
+    of_a_tree = jit(lambda x: with_sharding_constraint({"a": 2.0 * x}, there)["a"] / 2.0)
+    for out in (with_sharding_constraint(V, there), of_a_tree(V), of_a_tree(device_put(V, device))):
+        assert out.devices() == {device}
+        np.testing.assert_array_equal(np.asarray(out), V)
+    weak = jit(lambda x: with_sharding_constraint(x, there))(2.0)
+    assert repr(weak) == "Array(2., dtype=float64, weak_type=True)"
+    with pytest.raises(ValueError, match=r"runs on cpu:1, but jit of with_sharding_constraint, .*, on cpu:3"):
+        jit(lambda x: with_sharding_constraint(x, there))(device_put(V, devices()[1]))
 
 
 def check_constraints_name_what_is_wrong():

@@ -126,6 +126,14 @@ def check_a_permutation_without_pairs_gives_zeros():
     agrees_with_evaluation(divided(lambda x: lax.ppermute(x, "i", [])), X)
 
 
+@np.errstate(invalid="ignore")
+def check_extremes_keep_nan_and_infinities():
+    values = np.array([[3, np.nan], [np.inf, 2], [-np.inf, -1], [1, 0]])
+    f = divided(lambda x: [extreme(x, axes) for extreme in (lax.pmax, lax.pmin) for axes in ("i", ("i", "j"))])
+    for dtype in ("f2", "f4", "f8", "c8", *SHORT):
+        agrees_with_evaluation(f, values.astype(dtype))
+
+
 def check_sums_of_half_precision_stay_in_half_precision():
     text = jit(divided(lambda x: lax.psum(x, "i"))).lower(X.astype("f2")).as_text()
     assert re.search(r"all_reduce.*\n.*\n.*stablehlo.add %\w+, %\w+ : tensor<f16>", text)

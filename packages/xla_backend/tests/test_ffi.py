@@ -1,6 +1,7 @@
 import ctypes
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +84,23 @@ def test_an_unknown_target_is_named_with_the_known_ones():
     words = r"there is no target 'test\.scald' on cpu\. The registered targets are: .*test\.scale.*Register it with"
     with pytest.raises(ValueError, match=words):
         jit(lambda x: scaled(x, target="test.scald"))(X)
+
+
+def test_a_kernel_of_a_gpu_is_no_target_of_the_processor():
+    with pytest.raises(ValueError, match=r"there is no target 'cusolver_potrf_ffi' on cpu"):
+        ffi.ffi_call("cusolver_potrf_ffi", SCALAR)(1.0)
+
+
+def test_the_functions_of_lapack_are_targets_from_the_first_call_on():
+    program = """
+import numpy as np
+from calque_core import ShapeDtypeStruct as S
+from calque_xla_backend import ffi
+factor = ffi.ffi_call("lapack_dpotrf_ffi", (S((2, 2), float), S((), np.int32)), input_output_aliases={0: 0})
+print(np.triu(factor(np.array([[4.0, 2.0], [2.0, 5.0]]), uplo=np.uint8(ord("L")))[0]).tolist())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "[[2.0, 1.0], [0.0, 2.0]]", done.stderr
 
 
 def test_a_name_is_registered_once(kernels):

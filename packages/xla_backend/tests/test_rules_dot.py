@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calque_core import lax
+from calque_core import config, lax
 from calque_xla_backend import jit
 
 pytestmark = pytest.mark.sampled(keep=0.1)
@@ -100,3 +100,15 @@ def test_sums_have_a_dtype_also_where_numpy_has_no_common_one(operand, result, r
         out = jit(f)(*args)
         assert out.dtype == want.dtype
         np.testing.assert_array_equal(np.asarray(out, float), np.asarray(want, float))
+
+
+def test_a_program_is_compiled_anew_for_another_default_precision():
+    product = jit(lambda x: lax.dot(x, x))
+    x = np.ones((2, 2), np.float32)
+    assert "HIGHEST" in product.lower(x).as_text()
+    product(x)
+    with config.default_matmul_precision("default"):
+        assert "HIGHEST" not in product.lower(x).as_text()
+        product(x)
+    product(x)
+    assert product.cache_info() == (2, 2)

@@ -17,6 +17,7 @@ from calque_core.config import (
     debug_infs,
     debug_nans,
     default_device,
+    default_matmul_precision,
     disable_jit,
     enable_checks,
     enable_x64,
@@ -46,12 +47,13 @@ if _TYPE_CHECKING:
     from calque_batching import custom_vmap, map, sequential_vmap, vmap
     from calque_core import (
         effects_barrier, ensure_compile_time_eval, eval_shape, io_callback, make_jaxpr, named_call, named_scope,
-        pure_callback, shard_map,
+        PartitionSpec as P, pure_callback, shard_map,
     )
     from calque_core.lax import stop_gradient
     from calque_jet import jet
     from calque_xla_backend import (
-        Array as Array, block_until_ready as block_until_ready, clear_caches as clear_caches,
+        Array as Array, NamedSharding as NamedSharding, Shard as Shard,
+        block_until_ready as block_until_ready, clear_caches as clear_caches,
         compilation_cache as compilation_cache, default_backend as default_backend, device_count as device_count,
         device_get as device_get,
         device_put as device_put, devices as devices, explain as explain, jit as jit,
@@ -80,13 +82,15 @@ _LATE = {
     "calque_batching": "custom_vmap, map, sequential_vmap, vmap",
     "calque_core": (
         "effects_barrier, ensure_compile_time_eval, eval_shape, io_callback, make_jaxpr, named_call, named_scope, "
-        "pure_callback, shard_map"
+        "PartitionSpec as P, pure_callback, shard_map"
     ),
     "calque_core.lax": "stop_gradient",
     "calque_jet": "jet",
 }
 _BACKEND_NAMES = (
     "Array",
+    "NamedSharding",
+    "Shard",
     "block_until_ready",
     "clear_caches",
     "compilation_cache",
@@ -119,6 +123,7 @@ _register_internal_folder(__path__[0])
 __version__ = "0.1.0"
 
 __all__ = [
+    "P",
     "ShapeDtypeStruct",
     "check_grads",
     "checking_leaks",
@@ -137,6 +142,7 @@ __all__ = [
     "debug_infs",
     "debug_nans",
     "default_device",
+    "default_matmul_precision",
     "disable_jit",
     "enable_checks",
     "enable_x64",

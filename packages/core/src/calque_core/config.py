@@ -11,8 +11,7 @@ not, so they are in no key, and to change one compiles nothing anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from calque_core.context import (
     DEFAULT_SETTINGS,
@@ -22,41 +21,14 @@ from calque_core.context import (
     active,
     at_rest,
     context_chain,
-    entered,
     here,
 )
-from calque_core.frames.names import named_after
-from calque_core.frames.source import mark_wrapper, where
-from calque_core.setting_values import with_report, with_setting
+from calque_core.setting_values import Held, with_report, with_setting
 from calque_core.start_requests import DeviceMemory, request_cpu_devices, request_device_memory, request_platforms
 from calque_core.types.avals import short_repr
 
-_F = TypeVar("_F", bound=Callable[..., Any])
 
-
-class _Held(entered):
-    """A block for one setting, or a decorator for a function: each call then runs in a block of its own."""
-
-    __slots__ = ("name", "value")
-
-    name: str
-    value: Any
-
-    def __call__(self, fun: _F) -> _F:
-        if not callable(fun):
-            raise TypeError(f"{self.name}{where()} got {fun!r} to decorate. Give a function, or use it in a `with`.")
-        block, name, value = type(self), self.name, self.value
-
-        @mark_wrapper
-        @named_after(fun)
-        def held(*args: Any, **kwargs: Any) -> Any:
-            with block(name, value):  # type: ignore[call-arg]  # the classes below
-                return fun(*args, **kwargs)
-
-        return held  # type: ignore[return-value]
-
-
-class scope(_Held):
+class scope(Held):
     """Hold one setting for a `with` block; all other settings stay as they are around the block."""
 
     __slots__ = ()
@@ -70,7 +42,7 @@ class scope(_Held):
         super().__enter__()
 
 
-class report(_Held):
+class report(Held):
     """Hold one report setting for a `with` block."""
 
     __slots__ = ()
@@ -244,6 +216,25 @@ def numpy_rank_promotion(value: str) -> scope:
     ((2, 2), array([2., 2.]))
     """
     return scope("numpy_rank_promotion", value)
+
+
+def default_matmul_precision(value: str | None) -> scope:
+    """Multiply in this precision where a product or a convolution states none, for a `with` block.
+
+    "default", "high" and "highest" are those of `lax.Precision`; "bfloat16" and "fastest" are other names of the first,
+    "tensorfloat32" and "bfloat16_3x" of the second, "float32" of the third.  None, the default, is the highest.  It
+    matters on accelerators, which multiply float32 faster by fewer bits.  A derivative has the precision of the product
+    that it is of.
+    Raises: ValueError if `value` is none of these.
+
+    >>> import numpy as np
+    >>> from calque_core import make_jaxpr
+    >>> from calque_core.config import default_matmul_precision
+    >>> with default_matmul_precision("high"):
+    ...     make_jaxpr(lambda x: x @ x)(np.eye(2)).eqns[0].params["precision"]
+    (<Precision.HIGH: 'high'>, <Precision.HIGH: 'high'>)
+    """
+    return scope("default_matmul_precision", value)
 
 
 def checking_leaks(value: bool = True) -> scope:

@@ -38,6 +38,7 @@ class Settings(Record):
     numpy_rank_promotion: str = "allow"
     checking_leaks: bool = False
     default_device: Any = None  # a device of a backend, which says what it means; None: the backend chooses
+    default_matmul_precision: str | None = None  # of products that state none; None: the highest
     mesh: Any = None  # a mesh, to which partition specs alone refer
 
 

@@ -1,24 +1,39 @@
-"""The values that settings may have, and the errors about other values.
+"""The values that settings may have, the errors about other values, and the blocks that hold a value.
 
 Read next: `config.py`, the public functions; `context.py`, where settings are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from calque_core.backends import check_default_device
-from calque_core.context import DEFAULT_SETTINGS, Reports, Settings, mesh_classes
+from calque_core.context import DEFAULT_SETTINGS, Reports, Settings, entered, mesh_classes
 from calque_core.errors import similar_name
+from calque_core.frames.names import named_after
+from calque_core.frames.source import mark_wrapper, where
 
-_WORDS = {
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+_WORDS: dict[str, tuple[str | None, ...]] = {
+    "default_matmul_precision": (
+        "default",
+        "high",
+        "highest",
+        "fastest",
+        "bfloat16",
+        "bfloat16_3x",
+        "tensorfloat32",
+        "float32",
+        None,
+    ),
     "numpy_dtype_promotion": ("standard", "strict"),
     "numpy_rank_promotion": ("allow", "warn", "raise"),
 }
 
 
-def _check_word(name: str, value: Any, words: Sequence[str]) -> None:
+def _check_word(name: str, value: Any, words: Sequence[str | None]) -> None:
     if value not in words:
         *others, last = map(repr, words)
         raise ValueError(f"{name} was set to {value!r}. Use {', '.join(others)} or {last}.")
@@ -69,3 +84,25 @@ def with_report(reports: Reports, name: str, value: Any) -> Reports:
     if name == "captured_constants_bytes" and not (value is None or is_size):
         raise ValueError(f"captured_constants_bytes was set to {value!r}. Use a number of bytes, or None.")
     return reports._replace(**{name: value})
+
+
+class Held(entered):
+    """A block for one setting, or a decorator for a function: each call then runs in a block of its own."""
+
+    __slots__ = ("name", "value")
+
+    name: str
+    value: Any
+
+    def __call__(self, fun: _F) -> _F:
+        if not callable(fun):
+            raise TypeError(f"{self.name}{where()} got {fun!r} to decorate. Give a function, or use it in a `with`.")
+        block, name, value = type(self), self.name, self.value
+
+        @mark_wrapper
+        @named_after(fun)
+        def held(*args: Any, **kwargs: Any) -> Any:
+            with block(name, value):  # type: ignore[call-arg]  # the classes below
+                return fun(*args, **kwargs)
+
+        return held  # type: ignore[return-value]

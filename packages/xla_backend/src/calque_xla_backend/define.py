@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Primitive, ShapedArray
-from calque_core.extend import shaped_array
+from calque_core.extend import shaped_array, wide_dtype
 from calque_xla_backend.modules.lowering import LoweringRuleContext, broadcast_operands, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type, ir_constant
 
@@ -84,6 +84,41 @@ def minimum(x: IrValue, y: IrValue) -> IrValue:
 
 def _first_in_order(direction: str, x: IrValue, y: IrValue) -> IrValue:
     return hlo.select(hlo.or_(compare("NE", x, x), compare_by_order(direction, x, y)), x, y)
+
+
+def ordered_integers(build: Builder, x: IrValue, aval: ShapedArray) -> IrValue:
+    """Return signed integers in the order of floats, whose extreme by `build`, `maximum` or `minimum`, is NaN's if any.
+
+    XLA's collectives drop the NaN of an extreme of floats.  Floats of fewer than 32 bits become single precision.
+    """
+    wide, bits = _ordered_avals(aval)
+    x = x if wide is aval else hlo.convert(aval_to_ir_type(wide), x)
+    limits = np.iinfo(bits.dtype)
+    integers = _order_of_bits(hlo.bitcast_convert(aval_to_ir_type(bits), x), bits)
+    return hlo.select(compare("NE", x, x), splat(limits.max if build is maximum else limits.min, bits), integers)
+
+
+def floats_of_integers(x: IrValue, aval: ShapedArray) -> IrValue:
+    """Return the floats of type `aval` of which `ordered_integers` made `x`."""
+    wide, bits = _ordered_avals(aval)
+    x = hlo.bitcast_convert(aval_to_ir_type(wide), _order_of_bits(x, bits))
+    return x if wide is aval else hlo.convert(aval_to_ir_type(aval), x)
+
+
+def ordered_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of the integers that `ordered_integers` makes of floats."""
+    return np.dtype(f"i{wide_dtype(dtype).itemsize}")
+
+
+def _ordered_avals(aval: ShapedArray) -> tuple[ShapedArray, ShapedArray]:
+    wide = wide_dtype(aval.dtype)
+    return (aval if wide == aval.dtype else aval.update(dtype=wide)), aval.update(dtype=ordered_dtype(aval.dtype))
+
+
+def _order_of_bits(bits: IrValue, aval: ShapedArray) -> IrValue:
+    """Turn all bits but the sign of negative integers, for which the bits of floats have the other order."""
+    sign = hlo.shift_right_arithmetic(bits, splat(8 * aval.dtype.itemsize - 1, aval))
+    return hlo.xor(bits, hlo.shift_right_logical(sign, splat(1, aval)))
 
 
 def is_complex(x: IrValue) -> bool:

@@ -111,9 +111,15 @@ def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Para
     if not _is_lowered(primitive, place):
         return _implementation(primitive, args, params)
     program = _program(primitive, args, params, place)
-    if key is not None:
+    if key is not None and _takes_buffers(program, args):
         _programs[key] = program
     return program(args)
+
+
+def _takes_buffers(program: Program, args: Sequence[Value]) -> bool:
+    """Tell whether a program takes arrays as they are; one on one device goes to the devices of a mesh first."""
+    pairs = zip(args, program.in_types)
+    return all(x._device_type.canonical is kind.canonical for x, kind in pairs if type(x) is Array)
 
 
 def _quick_key(primitive: Primitive, args: Sequence[Value], params: Params) -> Any:

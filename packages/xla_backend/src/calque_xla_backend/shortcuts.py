@@ -167,9 +167,9 @@ def _shortcut(function: Function, args: Sequence[Value], out: Value, watch: _Wat
 
 
 def _takes(function: Function, arg: Value, operand: Value, target: Any) -> bool:
-    """Tell whether the operation takes `arg` itself, or a number that its function converts whatever its value."""
+    """Tell whether the operation takes the buffer of `arg`, or a number that its function converts at any value."""
     if type(arg) is Array:
-        return arg is operand
+        return arg is operand and arg._device_type.canonical is target.canonical
     return function in _OF_NUMBERS and type(operand) is not Array and target.dtype.kind in "fc"
 
 

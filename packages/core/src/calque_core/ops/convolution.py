@@ -28,9 +28,9 @@ from calque_core.ops.convolution_products import Slide, convolve, windows_of
 from calque_core.ops.dot import (
     PrecisionLike,
     Precisions,
-    canonical_precision,
     check_product_dtypes,
     optional_dtype,
+    stated_precision,
     sum_dtype,
 )
 from calque_core.ops.paddings import (
@@ -193,7 +193,7 @@ def conv_general_dilated(  # noqa: PLR0913, PLR0917 -- JAX's parameters
         "dimension_numbers": numbers,
         "feature_group_count": integer(_NAME, "feature_group_count", feature_group_count),
         "batch_group_count": integer(_NAME, "batch_group_count", batch_group_count),
-        "precision": None if precision is None else canonical_precision(_NAME, precision),
+        "precision": stated_precision(_NAME, precision),
         "preferred_element_type": optional_dtype(preferred_element_type),
     }
     conv_general_dilated_p.abstract(lhs_aval, rhs_aval, **params)

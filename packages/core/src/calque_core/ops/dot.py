@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from calque_core.context import here
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.axes import canonical_axis, integers
@@ -221,8 +222,8 @@ def dot_general(
 
     `dimension_numbers` is ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)); contracted axes are summed
     over, batch axes are kept side by side.
-    `precision` is one `Precision` or its name, or one per operand; None is the highest, so that accelerators give the
-    values that evaluation gives.
+    `precision` is one `Precision` or its name, or one per operand; None is that of `config.default_matmul_precision`,
+    by default the highest, so that accelerators give the values that evaluation gives.
     Shapes: lhs [batch, contracted, m], rhs [batch, contracted, n], in any order of axes -> [*batch, *m, *n].
     Dtype: promoted, or `preferred_element_type`; sums are computed in the wider of the two.
     Raises: ShapeError if paired axes differ in size or number; ValueError if an axis is out of range or named twice, or
@@ -237,7 +238,7 @@ def dot_general(
     lhs_aval, rhs_aval = typeof(lhs), typeof(rhs)
     params: Params = {
         "dimension_numbers": _canonical_dimensions(lhs_aval.ndim, rhs_aval.ndim, dimension_numbers),
-        "precision": None if precision is None else canonical_precision("dot_general", precision),
+        "precision": stated_precision("dot_general", precision),
         "preferred_element_type": optional_dtype(preferred_element_type),
     }
     dot_general_p.abstract(lhs_aval, rhs_aval, **params)
@@ -247,6 +248,16 @@ def dot_general(
 def optional_dtype(dtype: Any) -> np.dtype[Any] | None:
     """Return the argument `preferred_element_type` as a dtype, or None."""
     return None if dtype is None else dtype_argument(dtype)
+
+
+def stated_precision(name: str, precision: PrecisionLike) -> Precisions | None:
+    """Return the precisions of both operands of `name`, by default those of the setting; None if none is stated.
+
+    Raises: as `canonical_precision`.
+    """
+    if precision is None:
+        precision = here().settings.default_matmul_precision
+    return None if precision is None else canonical_precision(name, precision)
 
 
 def canonical_precision(name: str, precision: PrecisionLike) -> Precisions:

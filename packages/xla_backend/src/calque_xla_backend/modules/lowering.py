@@ -50,6 +50,7 @@ class ModuleContext:
     callbacks: list[HostCall] = field(default_factory=list)  # the Python functions that the program calls
     token: IrValue | None = None  # what the next ordered effect must wait for, at the current insertion point
     devices: tuple[Any, ...] = ()  # of the program, in the order of their numbers; () before a mesh gives them
+    is_divided: bool = False  # whether XLA divides the arrays of the program over several devices
     meshes: dict[Any, str] = field(default_factory=dict)  # the symbols of the meshes
     manual: Any = None  # the mesh of the shard_map around the insertion point, and its axes
     caches: dict[Any, Any] = field(default_factory=dict)  # by `manual`: templates, functions and traces
@@ -89,6 +90,12 @@ class LoweringRuleContext:
     def platform(self) -> str:
         """The platform of the module, such as 'cpu' or 'cuda'."""
         return self._module_context.platform
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether XLA may divide the operands over devices, beside the axes that a `shard_map` divides."""
+        manual = self._module_context.manual  # its templates are its own, so that a rule need not ask for the module
+        return self._module_context.is_divided and (manual is None or bool(manual.remaining))
 
     def replace(
         self, *, avals_in: Sequence[Any] | None = None, avals_out: Sequence[Any] | None = None

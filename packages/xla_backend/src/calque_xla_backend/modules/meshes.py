@@ -125,6 +125,13 @@ def whole(module_context: ModuleContext, x: IrValue) -> IrValue:
     return sdy.sharding_constraint(x, _undivided(module_context, x.type.rank))
 
 
-def _undivided(module_context: ModuleContext, ndim: int) -> sdy.TensorShardingAttr:
+def undivided_along(module_context: ModuleContext, x: IrValue, axes: Sequence[int]) -> IrValue:
+    """Return an array that XLA does not divide along `axes`; it may divide the other axes."""
+    return sdy.sharding_constraint(x, _undivided(module_context, x.type.rank, axes))
+
+
+def _undivided(module_context: ModuleContext, ndim: int, axes: Sequence[int] | None = None) -> sdy.TensorShardingAttr:
+    """Return the attribute of an array that is not divided along `axes`, by default along no axis."""
     symbol = _declared(module_context, "no_axes", (), ())
-    return sdy.TensorShardingAttr.get(symbol, [sdy.DimensionShardingAttr.get([], is_closed=True)] * ndim)
+    closed = [axes is None or axis in axes for axis in range(ndim)]
+    return sdy.TensorShardingAttr.get(symbol, [sdy.DimensionShardingAttr.get([], is_closed=each) for each in closed])

@@ -99,11 +99,12 @@ def lower_jaxpr_to_module(
 
 def _module_context(module: ir.Module, platform: str, partition: Partition | None) -> ModuleContext:
     """Return the state of a new module, with the templates that other modules of its MLIR context recorded."""
-    recorded = cached_in_context(("templates", platform, rule_epoch(), here().settings), Recorded)
+    is_divided = partition is not None and len(partition.devices) > 1
+    recorded = cached_in_context(("templates", platform, is_divided, rule_epoch(), here().settings), Recorded)
     symbols, types = ir.SymbolTable(module.operation), ir.Context.current.types
     module_context = ModuleContext(module, platform, symbols, types, Templates(recorded))
     if partition is not None:
-        module_context.devices = partition.devices
+        module_context.devices, module_context.is_divided = partition.devices, is_divided
         module.operation.attributes["mhlo.num_replicas"] = _int32(1)
         module.operation.attributes["mhlo.num_partitions"] = _int32(len(partition.devices))
     return module_context

@@ -17,7 +17,16 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from calque_core import PartitionSpec, Primitive
 from calque_core.extend import highest, lowest, shaped_array
 from calque_core.lax import axis_index_p, pmax_p, pmin_p, psum_p, pvary_p
-from calque_xla_backend.define import Builder, IrValue, is_complex, maximum, minimum
+from calque_xla_backend.define import (
+    Builder,
+    IrValue,
+    floats_of_integers,
+    is_complex,
+    maximum,
+    minimum,
+    ordered_dtype,
+    ordered_integers,
+)
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.manual import (
     Manual,
@@ -59,13 +68,20 @@ def all_reduced(ctx: LoweringRuleContext, x: IrValue, axes: tuple[AxisName, ...]
 
 
 def extreme_reduction(primitive: Primitive, build: Builder, identity: Callable[[Any], Any]) -> None:
-    """Lower as `reduction`; complex numbers, whose extremes XLA's `all_reduce` lacks, are gathered and reduced."""
+    """Lower as `reduction`, floats as integers in their order, since XLA's `all_reduce` drops NaN.
+
+    Complex numbers, whose extremes `all_reduce` lacks, are gathered and reduced.
+    """
 
     @register_lowering(primitive)
     def lowering(ctx: LoweringRuleContext, x: IrValue, *, axes: tuple[AxisName, ...]) -> Sequence[IrValue]:
         (x_aval,) = ctx.avals_in
         if devices_along(ctx, axes) == 1:
             return [x]
+        if x_aval.kind == "f":
+            integers = ordered_integers(build, x, x_aval)
+            integers_ctx = ctx.replace(avals_in=[x_aval.update(dtype=ordered_dtype(x_aval.dtype))])
+            return [floats_of_integers(all_reduced(integers_ctx, integers, axes, build), x_aval)]
         if not is_complex(x):
             return [all_reduced(ctx, x, axes, build)]
         init = scalar_constant(identity(x_aval.dtype), x_aval.dtype)

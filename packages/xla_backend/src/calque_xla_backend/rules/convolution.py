@@ -18,6 +18,7 @@ from calque_core.lax import ConvDimensionNumbers, Precisions, conv_general_dilat
 from calque_xla_backend.define import IrValue, splat
 from calque_xla_backend.modules.host_calls import evaluate_on_host
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
+from calque_xla_backend.modules.meshes import undivided_along
 from calque_xla_backend.modules.types import aval_to_ir_type, cached_in_context, dense_attribute
 from calque_xla_backend.rules.convert import convert
 from calque_xla_backend.rules.dot import precision_attribute, product_dtype
@@ -46,12 +47,34 @@ def conv_general_dilated_lowering(
     wide = product_dtype(lhs_aval.dtype, out_aval.dtype)
     lhs, rhs = convert(lhs, lhs_aval, wide), convert(rhs, rhs_aval, wide)
     attributes = convolution_attributes(**params)
+    axes = whole_axes(**params) if ctx.is_divided else None
+    if axes is not None:
+        lhs, rhs = (undivided_along(ctx.module_context, x, x_axes) for x, x_axes in zip((lhs, rhs), axes))
     if wide.kind == "c":
         parts_type = aval_to_ir_type(shaped_array(out_aval.shape, real_dtype(wide)))
         out = by_parts(lambda x, y: hlo.convolution(parts_type, x, y, **attributes), lhs, rhs)
     else:
         out = hlo.convolution(aval_to_ir_type(shaped_array(out_aval.shape, wide)), lhs, rhs, **attributes)
+    if axes is not None:
+        out = undivided_along(ctx.module_context, out, axes[-1])
     return [convert(out, shaped_array(out_aval.shape, wide), out_aval.dtype)]
+
+
+def whole_axes(
+    *, dimension_numbers: ConvDimensionNumbers, feature_group_count: int, batch_group_count: int, **_: Any
+) -> tuple[list[int], list[int], list[int]]:
+    """Return the axes of operands and result along which XLA divides a convolution wrongly.
+
+    It adds products twice where both operands are divided along spatial axes, in a mesh of several axes; and it mixes
+    groups: the gradient of the kernel of a grouped convolution is wrong if the batch is divided.
+    """
+    lhs_spec, rhs_spec, out_spec = dimension_numbers
+    if batch_group_count > 1:
+        every = list(range(len(lhs_spec)))
+        return every, every, every
+    if feature_group_count > 1:  # specs have the batch first, then the features
+        return list(lhs_spec[1:]), list(rhs_spec), list(out_spec[1:])
+    return list(lhs_spec[2:]), list(rhs_spec[2:]), list(out_spec[2:])
 
 
 def convolution_attributes(

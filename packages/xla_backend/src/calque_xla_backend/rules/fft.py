@@ -1,4 +1,7 @@
-"""Lowering of Fourier transforms: one operation each."""
+"""Lowering of Fourier transforms: one operation each.
+
+Where XLA divides arrays over devices, the transformed axes are gathered: XLA ends the process for some divisions.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,16 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from calque_core.lax import FftType, fft_p
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
+from calque_xla_backend.modules.meshes import undivided_along
 
 
 @register_lowering(fft_p)
 def fft_lowering(
     ctx: LoweringRuleContext, x: IrValue, *, fft_type: FftType, fft_lengths: tuple[int, ...]
 ) -> Sequence[IrValue]:
-    return [hlo.fft(x, hlo.FftTypeAttr.get(fft_type.name), fft_lengths)]
+    ndim = len(ctx.avals_in[0].shape)
+    axes = range(ndim - len(fft_lengths), ndim)
+    if ctx.is_divided:
+        x = undivided_along(ctx.module_context, x, axes)
+    out = hlo.fft(x, hlo.FftTypeAttr.get(fft_type.name), fft_lengths)
+    return [undivided_along(ctx.module_context, out, axes) if ctx.is_divided else out]

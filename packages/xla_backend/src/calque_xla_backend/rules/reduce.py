@@ -1,6 +1,9 @@
 """Lowering of reductions: an identity, and a region that combines two elements.
 
 Half precision is summed in single precision, as in evaluation.
+
+Where XLA divides the operands over devices, it combines the results of the devices by a collective, which drops the NaN
+of an extreme, and which exists for few operations.
 """
 
 from __future__ import annotations
@@ -26,8 +29,19 @@ from calque_core.lax import (
     reduce_sum_p,
     reduce_xor_p,
 )
-from calque_xla_backend.define import IrValue, compare, compare_by_order, maximum, minimum
+from calque_xla_backend.define import (
+    Builder,
+    IrValue,
+    compare,
+    compare_by_order,
+    floats_of_integers,
+    maximum,
+    minimum,
+    ordered_dtype,
+    ordered_integers,
+)
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
+from calque_xla_backend.modules.meshes import undivided_along
 from calque_xla_backend.modules.types import aval_to_ir_type, scalar_constant
 from calque_xla_backend.rules.convert import convert
 
@@ -52,7 +66,7 @@ def reduce(
     return list(op.results)
 
 
-def reduction(primitive: Primitive, build: Callable[..., IrValue], identity: Callable[[DType], Any]) -> None:
+def reduction(primitive: Primitive, build: Builder, identity: Callable[[DType], Any]) -> None:
     """Lower a reduction to an operation of two elements, which has an identity in each dtype."""
 
     @register_lowering(primitive)
@@ -60,11 +74,31 @@ def reduction(primitive: Primitive, build: Callable[..., IrValue], identity: Cal
         (x_aval,), (out_aval,) = ctx.avals_in, ctx.avals_out
         init = scalar_constant(identity(out_aval.dtype), out_aval.dtype)
         dropped = shaped_array(reduced_shape(x_aval.shape, axes), out_aval.dtype)
-        (out,) = reduce([x], [init], [dropped], axes, lambda a, b: [build(a, b)])
+        if not ctx.is_divided:
+            out = _reduced(build, x, init, dropped, axes)
+        elif build in (maximum, minimum) and x_aval.kind == "f":
+            out = _extreme_of_floats(build, x, init, dropped, axes, x_aval)
+        else:
+            is_combined = x_aval.kind in "iu" if build in (maximum, minimum) else x_aval.kind == "b"
+            whole = x if is_combined else undivided_along(ctx.module_context, x, axes)
+            out = _reduced(build, whole, init, dropped, axes)
         return [with_axes(out, dropped, out_aval)]
 
 
-def wide_reduction(primitive: Primitive, build: Callable[..., IrValue], identity: int) -> None:
+def _reduced(build: Builder, x: IrValue, init: IrValue, aval: ShapedArray, axes: Shape) -> IrValue:
+    return reduce([x], [init], [aval], axes, lambda a, b: [build(a, b)])[0]
+
+
+def _extreme_of_floats(
+    build: Builder, x: IrValue, init: IrValue, aval: ShapedArray, axes: Shape, x_aval: ShapedArray
+) -> IrValue:
+    integers = ordered_integers(build, x, x_aval)
+    start = ordered_integers(build, init, aval.update(shape=()))
+    integers_aval = aval.update(dtype=ordered_dtype(aval.dtype))
+    return floats_of_integers(_reduced(build, integers, start, integers_aval, axes), aval)
+
+
+def wide_reduction(primitive: Primitive, build: Builder, identity: int) -> None:
     """Lower a reduction that combines half precision in single precision."""
 
     @register_lowering(primitive)

@@ -2,7 +2,8 @@
 
 A region may not use values from outside: a program that closes over values lowers the operations of its tree.  So does
 the reduction of one element, for which XLA leaves the initial value out, and each reduction on other platforms: XLA's
-kernels for GPUs combine elements in any order, and begin each part with the initial value.
+kernels for GPUs combine elements in any order, and begin each part with the initial value.  Where XLA divides the
+operands over devices, it has no collective for a region.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def reduce_lowering(
     ctx: LoweringRuleContext, *args: IrValue, jaxpr: Jaxpr, num_consts: int, dimensions: Shape
 ) -> Sequence[IrValue]:
     count = prod(ctx.avals_in[num_consts].shape[axis] for axis in dimensions)
-    if num_consts or count == 1:
+    if num_consts or count == 1 or ctx.is_divided:
         params: dict[str, Any] = {"jaxpr": jaxpr, "num_consts": num_consts, "dimensions": dimensions}
         return lower_tree(ctx, *args, **params)
     _, operands, inits = split_reduction(args, num_consts)

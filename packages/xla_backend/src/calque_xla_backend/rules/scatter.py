@@ -1,6 +1,7 @@
 """Lowering of writing windows at positions that are values: a region combines old and new.
 
-XLA drops an update out of bounds, so that only clipping takes one more operation.
+XLA drops an update out of bounds, so that only clipping takes one more operation.  Where XLA divides the updates over
+devices, extremes of floats are those of integers in their order, as in `reduce.py`.
 """
 
 from __future__ import annotations
@@ -21,9 +22,8 @@ from calque_core.lax import (
     scatter_mul_p,
     scatter_p,
 )
-from calque_xla_backend.define import IrValue, maximum, minimum, splat
+from calque_xla_backend.define import IrValue, floats_of_integers, maximum, minimum, ordered_integers, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
-from calque_xla_backend.modules.types import aval_to_ir_type
 from calque_xla_backend.rules.gather import limits
 
 
@@ -57,8 +57,11 @@ def def_scatter(primitive: Primitive, combine: Callable[[IrValue, IrValue], IrVa
             scattered_dims_to_operand_dims=list(mapped),
             index_vector_dim=indices_aval.ndim - 1,
         )
+        as_integers = ctx.is_divided and combine in (maximum, minimum) and x_aval.kind == "f"
+        if as_integers:
+            x, updates = (ordered_integers(combine, *pair) for pair in ((x, x_aval), (updates, updates_aval)))
         op = hlo.ScatterOp(
-            [aval_to_ir_type(ctx.avals_out[0])],
+            [x.type],
             [x],
             indices,
             [updates],
@@ -66,11 +69,11 @@ def def_scatter(primitive: Primitive, combine: Callable[[IrValue, IrValue], IrVa
             indices_are_sorted=indices_are_sorted and mode is not GatherScatterMode.CLIP,
             unique_indices=unique_indices,
         )
-        scalar = aval_to_ir_type(x_aval.update(shape=()))
+        scalar = ir.RankedTensorType.get([], x.type.element_type)
         block = op.regions[0].blocks.append(scalar, scalar)
         with ir.InsertionPoint(block):
             hlo.return_([combine(*block.arguments)])
-        return list(op.results)
+        return [floats_of_integers(op.results[0], x_aval)] if as_integers else list(op.results)
 
 
 def_scatter(scatter_p, lambda old, new: new)

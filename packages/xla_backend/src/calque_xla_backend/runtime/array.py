@@ -62,6 +62,7 @@ class Array(ArrayMethods):
 
     # No __init__: creating one stays in C, which takes 60 ns instead of 95.
     __slots__ = ("__weakref__", "_buffer", "_device_type")
+    committed = True  # an array stays on its device, and programs run where their arrays are
 
     _buffer: Buffer
     _device_type: DeviceType

@@ -60,10 +60,18 @@ class Placement:
 
     @property
     def canonical(self) -> Placement:
-        """The placement that stands for all whose specs differ in spelling alone."""
+        """The placement that stands for all whose specs differ in spelling alone.
+
+        One without entries stands for undivided arrays of every rank.
+        """
         if isinstance(self.sharding, SingleDeviceSharding):
             return self
-        return _canonical.setdefault((self.sharding.mesh, self.tiling), self)
+        mesh = self.sharding.mesh
+        place = _canonical.get((mesh, self.tiling))
+        if place is None:
+            first = self if self.tiling else placement_of_sharding(NamedSharding(mesh, PartitionSpec()), 0)
+            place = _canonical.setdefault((mesh, self.tiling), first)
+        return place
 
     def with_first(self, number: int) -> Any:
         """Return jaxlib's sharding of the same devices, with one of them as the first."""

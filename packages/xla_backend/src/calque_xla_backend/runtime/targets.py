@@ -72,8 +72,13 @@ _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
 
 
 def check_target(name: str, platform: str) -> None:
-    """Check that a program can call a target.  Raises: ValueError that lists the targets of the platform."""
-    if (name, platform) not in _registered and name not in jaxlib_targets():
+    """Check that a program can call a target; register it if it is LAPACK's.
+
+    Raises: ValueError that lists the targets of the platform.
+    """
+    if platform == "cpu" and name in _lapack.registrations():
+        load_lapack()
+    elif (name, platform) not in _registered and (platform == "cpu" or name not in _GPU_KERNELS):
         names = sorted(target for target, place in _registered if place == platform)
         known = f"The registered targets are: {', '.join(names)}." if names else "No target is registered."
         raise ValueError(
