@@ -86,6 +86,10 @@ class _Table(NamedTuple):
     default: Function | None
     on_eqn: OnEqn | None
 
+    def run(self, jaxpr: Jaxpr, *args: Value) -> list[Value]:
+        """Return the results of a program; methods of one table are equal, as the keys of derivative rules must be."""
+        return _run(jaxpr, self, args)
+
 
 def _run(jaxpr: Jaxpr, table: _Table, args: Sequence[Value]) -> list[Value]:
     env: dict[Any, Value] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*jaxpr.consts, *args)))
@@ -113,7 +117,7 @@ def _apply(eqn: JaxprEqn, args: list[Value], table: _Table) -> Any:
     if rule is not None:
         return rule(*args, **eqn.params)
     if own_rule is not None:
-        return own_rule(lambda jaxpr, *xs: _run(jaxpr, table, xs), *args, **eqn.params)
+        return own_rule(table.run, *args, **eqn.params)
     if has_jaxpr(eqn.params):
         raise missing_rule(primitive, "interpret")
     if table.default is None:
