@@ -238,12 +238,7 @@ def with_carry_types(caller: str, step: str, body: Body, carry: Any) -> Jaxpr:
     """
     pairs = tree_flatten_with_path(carry)[0]
     for (path, before), after in zip(pairs, body.jaxpr.out_avals):
-        is_weak = after.shape == before.shape and after.weak_type and reaches(after.dtype, before.dtype)
-        if not is_weak and (after.shape != before.shape or after.dtype != before.dtype):
-            raise TypeError(
-                f"{caller}: {step} changes the type of the carry{keystr(path)} from {before} to "
-                f"{after}; it must stay the same. Start with {after}, or convert the result of the step to {before}."
-            )
+        check_carry_type(caller, step, keystr(path), before, after)
     targets = [aval for _, aval in pairs]
     if all(after is target for after, target in zip(body.jaxpr.out_avals, targets)):
         return body.jaxpr
@@ -253,6 +248,19 @@ def with_carry_types(caller: str, step: str, body: Body, carry: Any) -> Jaxpr:
         return [*map(_in_type, outs, targets), *outs[len(targets) :]]
 
     return stage(converted, body.jaxpr.in_avals, verb="loop")
+
+
+def check_carry_type(caller: str, step: str, path: str, before: Any, after: Any) -> None:
+    """Check that a leaf of a carry has the same type after a step, or is weak.
+
+    Raises: TypeError that names the step, the leaf, its types before and after.
+    """
+    is_weak = after.shape == before.shape and after.weak_type and reaches(after.dtype, before.dtype)
+    if not is_weak and (after.shape != before.shape or after.dtype != before.dtype):
+        raise TypeError(
+            f"{caller}: {step} changes the type of the carry{path} from {before} to "
+            f"{after}; it must stay the same. Start with {after}, or convert the result of the step to {before}."
+        )
 
 
 def add_step(error: FloatingPointError, verb: str, step: int) -> None:
