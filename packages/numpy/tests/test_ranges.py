@@ -160,6 +160,11 @@ def test_logarithmic_ranges_are_numpys(options, agree):
     agree(lambda m, x: m.geomspace(x, x * 7, axis=-1, **options), np.array([0.5, -2.0]), ulps=16)
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.float16])
+def test_geometric_ranges_of_integers_are_computed_in_floats(dtype, agree):
+    agree(lambda m, x: m.geomspace(x, x // 4, 5, dtype=dtype), np.array([-9, 8]), ulps=16)
+
+
 @pytest.mark.parametrize("options", [{}, {"num": 3, "endpoint": False}, {"num": 4, "dtype": np.complex64}])
 def test_geometric_ranges_of_complex_numbers_are_numpys(options, agree):
     agree(lambda m, z: m.geomspace(z, -2 + 3j, **options)[1:-1], np.array([1j, 3 - 4j]), ulps=64)

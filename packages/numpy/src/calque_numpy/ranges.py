@@ -274,7 +274,7 @@ def geomspace(
     >>> geomspace(1.0, 8.0, 4)
     array([1., 2., 4., 8.])
     """
-    computed = result_type(start, stop, np.float64 if dtype is None else dtype)
+    computed = result_type(start, stop, np.float64 if dtype is None else dtype, 1.0)  # no integer
     start, stop = asarray(start, computed), asarray(stop, computed)
     if any(isinstance(end, (np.ndarray, np.generic)) and not np.all(end) for end in (start, stop)):
         raise ValueError(f"geomspace{where()}: an end is zero. Give ends of one sign.")
