@@ -363,11 +363,19 @@ def test_a_rule_whose_tangent_depends_on_no_tangent_is_refused(differentiate):
     f = custom_jvp(lax.sin)
     f.defjvp(lambda primals, tangents: (lax.sin(*primals), lax.cos(*primals)))
     words = (
-        r"the derivative rule of sin .*at test_custom_jvp\.py:\d+ .* gave the tangent float64\[3\] for the result "
-        r"float64\[3\], which does not depend on the tangents of the operands\. Return a linear function of them, or"
+        r"(linearize|vjp) of <lambda> \(test_custom_jvp\.py:\d+\): a derivative rule gave, for an output of type "
+        r"float64\[3\], a tangent that depends on no tangent of its operands\. Return a linear function of them,"
     )
     with pytest.raises(TypeError, match=words):
         differentiate(lambda x: f(x), np.ones(3))
+
+
+def test_a_tangent_that_depends_on_no_tangent_is_refused_in_a_sum_and_taken_where_nothing_needs_it():
+    f = custom_jvp(lambda x: (lax.sin(x), x))
+    f.defjvp(lambda primals, tangents: (f(*primals), (2.0 * tangents[0], 1.0)))
+    assert grad(lambda x: f(x)[0])(0.5) == 2.0
+    with pytest.raises(MissingRuleError, match=r"because of 'add(_any)?' at test_custom_jvp\.py.*: it adds a value"):
+        grad(lambda x: f(x)[0] + f(x)[1])(0.5)
 
 
 def test_zeros_beside_tangents_are_taken():

@@ -9,7 +9,7 @@ import numpy as np
 
 from calque_autodiff.define import NOT_LINEAR, not_transposed
 from calque_autodiff.signs import Negative
-from calque_core import CustomRules, MissingRuleError, Trace, Zero, instantiate_zeros, typeof
+from calque_core import MissingRuleError, Zero, instantiate_zeros, typeof
 from calque_core.extend import SCALAR_TYPES, JitTracer, describe_value, dtype_name, is_array_like, strong, where
 
 Value = Any
@@ -87,21 +87,6 @@ def check_tangent(primitive: Any, out_aval: Any, x_dot: Value) -> None:
         )
 
 
-def check_dependence(primitive: Any, params: Mapping[str, Any], out_aval: Any, x_dot: Value) -> None:
-    """Check that a tangent of a derivative rule, over a trace of tangents, is no known number but zero.
-
-    Raises: TypeError that names the primitive, or the user's function.
-    """
-    if _is_known_term(x_dot):
-        rules = params.get("rules")
-        name = rules.name if isinstance(rules, CustomRules) else f"'{primitive.name}'"
-        raise TypeError(
-            f"the derivative rule of {name}{where()} gave the tangent {describe_value(x_dot)} for the "
-            f"result {out_aval}, which does not depend on the tangents of the operands. Return a linear function of "
-            "them, or zeros."
-        )
-
-
 def check_terms(primitive: Any, operands: Sequence[Value]) -> None:
     """Check that no operand of a sum, or of another linear operation, is a known number but zero.
 
@@ -122,16 +107,24 @@ def _is_known_term(x: Value) -> bool:
 _NUMBERS = frozenset((np.ndarray, *SCALAR_TYPES))
 
 
-def check_out_tangents(trace: Trace, outs: Sequence[Value], out_dots: Sequence[Value]) -> None:
+def check_out_tangents(trace: Any, outs: Sequence[Value], out_dots: Sequence[Value]) -> None:
     """Check that each output has a tangent of its own type: a derivative rule may return another type.
 
-    Raises: TypeError.
+    In a linear program, it may not be a known number but zero, either.  Raises: TypeError.
     """
     for x, x_dot in zip(outs, out_dots):
         if type(x_dot) is not Zero:
             out_aval = typeof(x)
-            dot_aval = x_dot.aval if type(x_dot) is JitTracer else typeof(x_dot) if is_array_like(x_dot) else None
-            if dot_aval is out_aval:  # nearly always
+            if type(x_dot) is JitTracer:  # nearly always
+                dot_aval = x_dot.aval
+            else:
+                dot_aval = typeof(x_dot) if is_array_like(x_dot) else None
+                if trace.is_linearizing and _is_known_term(x_dot):
+                    raise TypeError(
+                        f"{trace.describe()}: a derivative rule gave, for an output of type {out_aval}, a tangent that "
+                        "depends on no tangent of its operands. Return a linear function of them, or zeros."
+                    )
+            if dot_aval is out_aval:
                 continue
             if dot_aval is None or dot_aval.shape != out_aval.shape or dot_aval.dtype != out_aval.dtype:
                 raise TypeError(
