@@ -272,6 +272,8 @@ OPERATIONS: dict[str, list[Program]] = {
     # shapes
     "broadcast_in_dim": [
         Program("broadcast_in_dim", lambda x: lax.broadcast_in_dim(x, (2, 4, 3), (0, 2)), (X,), ANY),
+        Program("broadcast_in_dim permuted", lambda x: lax.broadcast_in_dim(x, (3, 4, 2), (2, 0)), (X,), ANY),
+        Program("broadcast_in_dim square", lambda x: lax.broadcast_in_dim(x, (2, 2), (1, 0)), (numbers((2, 2)),), ANY),
         Program("broadcast_in_dim of ones", lambda x: lax.broadcast_in_dim(x, (2, 3), (0, 1)), (numbers((2, 1)),), ANY),
         Program("broadcast", lambda x: lax.broadcast(x, (2, 1)), (numbers(()),), ANY),
     ],

@@ -1,4 +1,4 @@
-"""Integer division compiles to NumPy's values: zero divisors and the least integer included."""
+"""Integer division and rounding compile to NumPy's values: zero divisors and the least integer included."""
 
 from __future__ import annotations
 
@@ -38,3 +38,12 @@ def test_integer_division_compiles_to_numpys_values(dtype, program):
             for a, b in zip(np.concatenate([np.atleast_2d(g) for g in got]), np.vstack(want), strict=True):
                 assert a.dtype == b.dtype
                 np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
+def test_rounding_to_tens_compiles_to_numpys_values_which_wrap(dtype):
+    x = edges(dtype)
+    for decimals in (-1, -2):
+        for got in (jit(lambda a, d=decimals: np.round(a, d))(x), vmap(lambda a, d=decimals: np.round(a, d))(x)):
+            assert got.dtype == x.dtype
+            np.testing.assert_array_equal(got, np.round(x, decimals))

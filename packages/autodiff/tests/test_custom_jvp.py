@@ -3,6 +3,7 @@ import pytest
 
 from calque_autodiff import SymbolicZero, custom_jvp, grad, jvp, linear_transpose, linearize, vjp
 from calque_core import MissingRuleError, ShapeError, check_jaxpr, eval_jaxpr, float0, lax, make_jaxpr
+from calque_core.config import enable_checks
 
 
 def steep_sine():
@@ -330,3 +331,64 @@ def test_a_rule_that_is_not_linear_in_its_tangents_is_blamed_by_its_line(name, u
         use(f)
     assert "Write the rule with operations that are linear in the tangents." in str(caught.value)
     assert not any("deftranspose" in note for note in caught.value.__notes__)
+
+
+AFFINE_RULES = {
+    "add": lambda x, x_dot: x_dot * 2.0 + 1.0,
+    "sub": lambda x, x_dot: x - x_dot,
+}
+USES = {
+    "grad": lambda f: grad(f)(0.5),
+    "second": lambda f: grad(lambda x: grad(lambda y: f(y) * y)(x))(0.5),
+    "staged": lambda f: make_jaxpr(grad(f))(0.5),
+    "in a loop": lambda f: grad(lambda x: lax.scan(lambda c, _: (f(c), None), x, None, length=2)[0])(0.5),
+}
+TRACED = {("sub", "second"), ("sub", "staged"), ("sub", "in a loop")}  # the number is no known one
+
+
+@pytest.mark.parametrize(("name", "use"), [(n, u) for n in AFFINE_RULES for u in USES if (n, u) not in TRACED])
+def test_a_rule_that_adds_a_number_to_a_tangent_is_refused(name, use):
+    f = custom_jvp(lax.sin)
+    f.defjvp(lambda primals, tangents: (lax.sin(*primals), AFFINE_RULES[name](*primals, *tangents)))
+    words = (
+        rf"not linear in its tangents, because of '{name}' at test_custom_jvp\.py:\d+ .*: it adds a value that is not "
+        r"zero and depends on no tangent\. Write the rule with"
+    )
+    with pytest.raises(MissingRuleError, match=words):
+        USES[use](f)
+
+
+@pytest.mark.parametrize("differentiate", [linearize, vjp])
+def test_a_rule_whose_tangent_depends_on_no_tangent_is_refused(differentiate):
+    f = custom_jvp(lax.sin)
+    f.defjvp(lambda primals, tangents: (lax.sin(*primals), lax.cos(*primals)))
+    words = (
+        r"(linearize|vjp) of <lambda> \(test_custom_jvp\.py:\d+\): a derivative rule gave, for an output of type "
+        r"float64\[3\], a tangent that depends on no tangent of its operands\. Return a linear function of them,"
+    )
+    with pytest.raises(TypeError, match=words):
+        differentiate(lambda x: f(x), np.ones(3))
+
+
+def test_a_tangent_that_depends_on_no_tangent_is_refused_in_a_sum_and_taken_where_nothing_needs_it():
+    f = custom_jvp(lambda x: (lax.sin(x), x))
+    f.defjvp(lambda primals, tangents: (f(*primals), (2.0 * tangents[0], 1.0)))
+    assert grad(lambda x: f(x)[0])(0.5) == 2.0
+    with pytest.raises(MissingRuleError, match=r"because of 'add(_any)?' at test_custom_jvp\.py.*: it adds a value"):
+        grad(lambda x: f(x)[0] + f(x)[1])(0.5)
+
+
+def test_zeros_beside_tangents_are_taken():
+    f = custom_jvp(lambda x, y: lax.mul(x, y))
+    f.defjvp(lambda primals, dots: (lax.mul(*primals), dots[0] * primals[1] + primals[0] * dots[1]))
+    for y in (np.float64(3), np.float64(np.inf)):
+        assert grad(lambda x, y=y: f(x, y))(2.0) == y
+    f.defjvp(lambda primals, dots: (lax.mul(*primals), np.zeros(())))
+    assert grad(f)(2.0, 3.0) == 0.0
+
+
+def test_checks_find_a_number_joined_to_a_tangent():
+    f = custom_jvp(lax.sin)
+    f.defjvp(lambda p, t: (lax.sin(*p), lax.concatenate([lax.reshape(t[0], (1,)), np.ones(1)], 0).sum()))
+    with enable_checks(), pytest.raises(MissingRuleError, match=r"because of 'concatenate' at .*: it adds a value"):
+        grad(f)(0.5)

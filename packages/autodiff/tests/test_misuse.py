@@ -8,6 +8,9 @@ import pytest
 from calque_autodiff import (
     check_grads,
     checkpoint,
+    checkpoint_name,
+    custom_jvp,
+    custom_vjp,
     defjvp,
     grad,
     jvp,
@@ -337,3 +340,44 @@ def test_a_traceback_shows_the_users_frames_alone(call):
     with pytest.raises((TypeError, ValueError)) as caught:
         call()
     assert {frame.path.name for frame in caught.traceback} == {"test_misuse.py"}
+
+
+def _without_a_rule():
+    return grad(custom_vjp(lambda x: x))(1.0)
+
+
+def _with_a_rule_too_few():
+    f = custom_jvp(lambda x, y: x * y)
+    f.defjvps(None)
+    return grad(f)(1.0, 2.0)
+
+
+UNFIT = {
+    "a real argument of a holomorphic function": (
+        lambda: grad(lambda x: x * x, holomorphic=True)(1.0),
+        TypeError,
+        r"with holomorphic=True: x has dtype float64\. Give complex arguments, or leave holomorphic out\.",
+    ),
+    "no vjp rule": (
+        _without_a_rule,
+        AttributeError,
+        r"custom_vjp of .* has no rule\. Give one with defvjp, or leave custom_vjp out\.",
+    ),
+    "too few jvp rules": (
+        _with_a_rule_too_few,
+        TypeError,
+        r"got 1 rules for 2 arguments\. Give one rule, or None, per argument\.",
+    ),
+    "a name in the place of a value": (
+        lambda: checkpoint_name("hidden", np.ones(3)),
+        TypeError,
+        r"checkpoint_name at test_misuse\.py:\d+ .* Give a string, after the value: checkpoint_name\(x, 'hidden'\)\.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_what_does_not_fit_is_refused_with_what_to_give(name):
+    call, error, words = UNFIT[name]
+    with pytest.raises(error, match=words):
+        call()

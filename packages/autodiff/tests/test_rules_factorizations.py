@@ -51,3 +51,17 @@ def test_permutations_have_no_derivative():
 def test_a_system_is_not_linear_in_its_matrix(solve):
     with pytest.raises(NotImplementedError, match="cannot be transposed in operands in which it is not linear"):
         linear_transpose(lambda a: solve(a, np.ones((2, 2))), DEFINITE)(np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("differentiate", [lambda f, x: grad(f)(x), lambda f, x: jvp(f, (x,), (x,))])
+def test_the_derivative_of_slogdet_of_a_singular_matrix_names_slogdet(differentiate):
+    x = np.array([[1.0, 2.0], [2.0, 4.0]])
+    logarithm = lambda x: linalg.slogdet(x)[1]
+    words = (
+        r"the derivative of slogdet of float64\[2,2\] at test_rules_factorizations\.py:\d+ .*: the matrix is singular, "
+        r"so its logarithm is -inf and has no derivative\. Use numpy\.linalg\.det, or add"
+    )
+    with pytest.raises(np.linalg.LinAlgError, match=words):
+        differentiate(logarithm, x)
+    differentiate(linalg.det, x)
+    differentiate(lambda x: logarithm(x + 1e-10 * np.eye(2)), x)

@@ -89,3 +89,18 @@ def test_incomplete_beta_functions_obey_the_laws_in_the_limit(spaced, laws):
 def test_parameters_without_a_formula_have_no_derivative(function):
     with pytest.raises(NotImplementedError, match=r"no derivative with respect to the .* is implemented"):
         grad(function)(1.5)
+
+
+@pytest.mark.parametrize(("order", "x"), [(0.5, np.inf), (1.0, np.inf), (2.5, np.inf), (np.inf, 2.0)])
+def test_incomplete_gamma_functions_are_flat_where_one_number_is_infinite(order, x):
+    for function in (lax.igamma, lax.igammac):
+        first = grad(lambda x, function=function: function(order, x))
+        assert first(x) == grad(first)(x) == 0.0
+    slopes = grad(lambda x: lax.reduce_sum(lax.igamma(2.0, x)))(np.array([1.0, np.inf]))
+    np.testing.assert_allclose(slopes, [np.exp(-1.0), 0.0])
+
+
+@pytest.mark.parametrize(("a", "b"), [(np.inf, 2.0), (0.5, np.inf)])
+def test_incomplete_beta_functions_are_flat_inside_where_one_parameter_is_infinite(a, b):
+    first = grad(lambda x: lax.betainc(a, b, x))
+    assert first(0.5) == grad(first)(0.5) == 0.0

@@ -51,6 +51,25 @@ def test_sorting_in_place_is_refused_with_what_to_call():
     assert words.endswith("would change a traced array or a device array in place. Use numpy.sort(x).")
 
 
+IN_PLACE = {
+    "add.at": (
+        lambda x: np.add.at(x, [0], 1.0),
+        r"numpy\.add\.at at .* would change a traced .* in place\. Use x\.at\[index\]\.add\(value\)\.",
+    ),
+    "view": (
+        lambda x: x.view(np.matrix),
+        r"x\.view\(matrix\) at .*: a traced array has no class of NumPy's\. Remove the call\.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_what_only_numpys_arrays_do_is_refused_with_what_to_write(name):
+    function, words = IN_PLACE[name]
+    with pytest.raises(TypeError, match=words):
+        stage(lambda x: [function(x)], [typeof(np.ones(3))])
+
+
 def subclasses(cls):
     return [cls, *(deeper for below in cls.__subclasses__() for deeper in subclasses(below))]
 

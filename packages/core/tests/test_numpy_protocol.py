@@ -183,6 +183,9 @@ NAMED_FOR_VECTORS = {
     ),
     "ndenumerate": (np.ndenumerate, r"Use numpy\.ndindex\(x\.shape\), and x\[i\]\."),
     "vectorize": (np.vectorize(lambda x: x + 1), r"Use calque\.numpy\.vectorize, or call the function with arrays\."),
+    "require": (lambda x: np.require(x, float), r"In place of numpy\.require\(x, dtype\) write x\.astype\(dtype\)\."),
+    "asmatrix": (np.asmatrix, r"numpy\.asmatrix makes NumPy's matrices\. Use arrays with two axes, and x @ y\."),
+    "matrix": (np.matrix, r"numpy\.matrix makes NumPy's matrices\. Use arrays with two axes, and x @ y\."),
     "r_": (lambda x: np.r_[x, 1.0], r"Use numpy\.concatenate and numpy\.column_stack\."),
     "polyder": (np.polynomial.polynomial.polyder, r"Use numpy\.polyder\(c\[::-1\]\)\[::-1\]\."),
     "chebder": (
@@ -193,6 +196,7 @@ NAMED_FOR_VECTORS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 @pytest.mark.parametrize(("fun", "words"), NAMED_FOR_VECTORS.values(), ids=NAMED_FOR_VECTORS)
 def test_a_conversion_of_a_vector_names_what_to_write(fun, words):
     with pytest.raises(TracerArrayConversionError, match=rf"float64\[2\] at .*{words}$"):
@@ -202,9 +206,13 @@ def test_a_conversion_of_a_vector_names_what_to_write(fun, words):
 NAMED = {
     "array": (
         lambda x: np.array([x, x]),
-        r"traced values: numpy\.stack\(\[x, y\]\), or calque\.numpy\.array\(\[x, y\]\)\.",
+        r"traced values: numpy\.stack\(\[x, y\]\), or calque\.numpy\.array\(\[x, y\]\)\. In place of .*",
     ),
-    "exp": (lambda x: np.exp([x]), r"traced values: numpy\.stack\(\[x, y\]\), or calque\.numpy\.array\(\[x, y\]\)\."),
+    "exp": (lambda x: np.exp([x]), r"traced values: numpy\.stack\(\[x, y\]\), or calque\.numpy\.array\(\[x, y\]\)\..*"),
+    "arange": (
+        lambda x: np.arange(0, x),
+        r"In place of numpy\.arange\(a, b\) write a \+ numpy\.arange\(n\), with an n that is not traced\.",
+    ),
     "mean": (lambda x: np.mean([x, x]), r"traced values: numpy\.mean\(numpy\.stack\(\[x, y\]\)\)\."),
     "norm": (lambda x: np.linalg.norm([x, x]), r"traced values: numpy\.linalg\.norm\(numpy\.stack\(\[x, y\]\)\)\."),
     "stack": (lambda x: np.stack([[x, x], [x, x]]), r"Use calque\.numpy\.array, or numpy\.block\."),
@@ -216,6 +224,13 @@ NAMED = {
 def test_where_numpy_asks_nobody_the_error_says_what_to_write(fun, words):
     with pytest.raises(TracerArrayConversionError, match=rf"float64\[\] at .*{words}$"):
         staged(fun, 2.0)
+
+
+def test_a_ufunc_of_a_python_function_names_the_one_for_traced_arrays():
+    words = refused(lambda x: np.frompyfunc(lambda a: 2 * a, 1, 1)(x), np.ones(2))
+    assert words.endswith(
+        "has no rule. It calls a Python function with elements. Use calque.numpy.frompyfunc, or call it with arrays."
+    )
 
 
 def test_a_function_of_an_ndarray_that_would_hold_tracers_names_the_other_one():

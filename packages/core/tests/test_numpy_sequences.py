@@ -1,3 +1,5 @@
+from collections import deque
+
 import numpy as np
 import pytest
 
@@ -77,3 +79,9 @@ def test_sequences_of_arrays_stay_sequences():
 def test_a_list_whose_items_have_different_shapes_is_refused_with_the_list():
     with pytest.raises(ShapeError, match=r"^array_of at .*: \[\[1\.0\], \[1\.0, 2\.0\]\] is no array"):
         array_of([[1.0], [1.0, 2.0]])
+
+
+def test_an_item_of_a_list_may_be_a_range_or_a_deque():
+    jaxpr = make_jaxpr(lambda x: array_of([range(2), x, deque([3.0, 4.0])]))(np.ones(2))
+    (out,) = eval_jaxpr(jaxpr, jaxpr.consts, np.ones(2))
+    assert out.tolist() == [[0.0, 1.0], [1.0, 1.0], [3.0, 4.0]]

@@ -2,6 +2,7 @@
 
 import operator
 import re
+from collections import deque
 
 import numpy as np
 import pytest
@@ -393,3 +394,12 @@ REFLECTED = ["add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow",
 def test_every_operator_of_the_language_is_there():
     names = [f"__{side}{name}__" for name in [*REFLECTED, "lshift", "rshift"] for side in ("", "r")]
     assert [name for name in names if not hasattr(ArrayMethods, name)] == []
+
+
+def test_a_deque_is_a_sequence_of_numbers():
+    for f in (lambda a: deque([1.0, 2.0]) * a, lambda a: a - deque([1.0, 2.0])):
+        assert traced(f, np.ones(2)).tolist() == f(np.ones(2)).tolist()
+
+
+def test_a_string_is_in_no_array():
+    assert traced(lambda x: 2.0 * x if "a" in x else x, np.ones(2)).tolist() == [1.0, 1.0]

@@ -421,7 +421,7 @@ def test_the_table_has_every_function():
             ShapeError,
             r"broadcast_in_dim at \S*test_ops_refusals.py:\d+ .* cannot broadcast float64\[2\] to the shape \(2, 3\)",
         ),
-        (lambda: lax.broadcast_in_dim(np.ones((2, 3)), (2,), (0, 1)), ShapeError, "the positions must increase"),
+        (lambda: lax.broadcast_in_dim(np.ones((2, 3)), (2,), (0, 1)), ShapeError, "the positions must differ"),
         (lambda: lax.broadcast(np.ones(2), (-1,)), ShapeError, "no size may be negative"),
         (
             lambda: lax.broadcast_shapes((2,), (3,)),
@@ -442,6 +442,36 @@ def test_the_table_has_every_function():
         (lambda: lax.add_any(np.ones(2), np.ones(2, int)), TypeError, "add_any of .*the dtypes differ"),
         (lambda: lax.bitcast_convert_type(np.ones(3, np.int8), np.int16), TypeError, "the last axis must hold 2"),
         (lambda: lax.expand_dims(1.0, None), TypeError, "dimensions is None. Give a sequence of integers"),
+        (
+            lambda: lax.concatenate([np.ones((2, 2)), np.ones((2, 3))], 0),
+            ShapeError,
+            r"along axis 0 at .*: the shapes do not fit\. All axes except the joined one must have equal sizes\.",
+        ),
+        (
+            lambda: lax.tile(np.ones(2), (-1,)),
+            ValueError,
+            r"reps is \(-1,\)\. Give 1 numbers of zero or more, one per axis",
+        ),
+        (
+            lambda: linalg.solve(np.eye(3), np.ones((2, 1))),
+            ShapeError,
+            r"the second must have 3 rows\. Give matrices with one row per equation\.",
+        ),
+        (
+            lambda: linalg.solve(np.zeros((2, 2)), np.ones((2, 1))),
+            np.linalg.LinAlgError,
+            r"solve of .*: the matrix is singular\. For the shortest of the best solutions use numpy\.linalg\.lstsq\.",
+        ),
+        (
+            lambda: linalg.triangular_solve(np.zeros((2, 2)), np.ones((2, 1)), left_side=True),
+            np.linalg.LinAlgError,
+            r"triangular_solve of .*: the diagonal has a zero, so the matrix has no inverse\.",
+        ),
+        (
+            lambda: linalg.triangular_solve(np.eye(2), np.ones((3, 1)), left_side=True),
+            ShapeError,
+            r"the second operand must have 2 rows\. Use left_side=False for matrices on the other side\.",
+        ),
     ],
 )
 def test_evaluation_refuses_what_the_type_rule_refuses(call, kind, words):

@@ -109,6 +109,30 @@ def test_rules_that_change_the_type_of_a_traced_carry_are_refused(name):
     fun, args = (scanned(lax.sin), (1.0, XS)) if name == "scan" else (looped(lax.sin), (3, 1.0))
     jaxpr = make_jaxpr(fun)(*args)
     rules = {lax.sin_p: lambda x: x > 0, lax.add_p: lambda x, y: x}
-    expected = rf"interpret of {name}: .* changes the type of the carry\[.\] from float64\[\] to bool\[\]"
+    expected = (
+        rf"interpret of {name} at test_table_int.* changes the type of the carry\[.\] from float64\[\] to bool\[\]"
+    )
     with pytest.raises(TypeError, match=expected):
         make_jaxpr(lambda *xs: interpret(jaxpr, rules, *xs))(*args)
+
+
+HALVES = np.full(3, 0.5, np.float32)
+SCALES = {
+    "scan": lambda c: scan(lambda c, x: (lax.mul(c, x), None), c, HALVES)[0],
+    "while": lambda c: while_loop(lambda c: lax.lt(c, HALVES[0]), lambda c: lax.mul(c, HALVES[0]), c),
+}
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_a_carry_has_one_type_on_values_as_under_a_trace(name):
+    start = np.float32(0.25)
+    jaxpr = make_jaxpr(SCALES[name])(start)
+    wide = lambda c: interpret(jaxpr, {lax.mul_p: lambda x, y: np.float64(2)}, c)
+    weak = lambda c: interpret(jaxpr, {lax.mul_p: lambda x, y: 2}, c)
+    expected = (
+        rf"interpret of {name} at test_table_interpreter_loops\.py.* changes the type of the carry\[0\] from float32"
+    )
+    for wrap in (lambda f: f, lambda f: lambda c: eval_jaxpr(traced := make_jaxpr(f)(c), traced.consts, c)):
+        with pytest.raises(TypeError, match=expected):
+            wrap(wide)(start)
+        assert [(x.dtype, x.item()) for x in wrap(weak)(start)] == [("float32", 2.0)]

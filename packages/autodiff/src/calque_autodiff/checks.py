@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from calque_autodiff.define import NOT_LINEAR, not_transposed
 from calque_autodiff.signs import Negative
-from calque_core import MissingRuleError, Trace, Zero, instantiate_zeros, typeof
-from calque_core.extend import JitTracer, describe_value, dtype_name, is_array_like, strong, where
+from calque_core import MissingRuleError, Zero, instantiate_zeros, typeof
+from calque_core.extend import SCALAR_TYPES, JitTracer, describe_value, dtype_name, is_array_like, strong, where
 
 Value = Any
 
@@ -86,16 +87,44 @@ def check_tangent(primitive: Any, out_aval: Any, x_dot: Value) -> None:
         )
 
 
-def check_out_tangents(trace: Trace, outs: Sequence[Value], out_dots: Sequence[Value]) -> None:
+def check_terms(primitive: Any, operands: Sequence[Value]) -> None:
+    """Check that no operand of a sum, or of another linear operation, is a known number but zero.
+
+    Raises: MissingRuleError.
+    """
+    if any(map(_is_known_term, operands)):
+        raise not_transposed(primitive, "adds a value that is not zero and depends on no tangent")
+
+
+def _is_known_term(x: Value) -> bool:
+    """Tell whether a value beside tangents is a known number but zero; nan is a product of zero.
+
+    A tracer is not: it may be a zero that a rule was given in place of a tangent.
+    """
+    return type(x) in _NUMBERS and typeof(x).kind in "fc" and bool(np.any(np.abs(x) > 0))
+
+
+_NUMBERS = frozenset((np.ndarray, *SCALAR_TYPES))
+
+
+def check_out_tangents(trace: Any, outs: Sequence[Value], out_dots: Sequence[Value]) -> None:
     """Check that each output has a tangent of its own type: a derivative rule may return another type.
 
-    Raises: TypeError.
+    In a linear program, it may not be a known number but zero, either.  Raises: TypeError.
     """
     for x, x_dot in zip(outs, out_dots):
         if type(x_dot) is not Zero:
             out_aval = typeof(x)
-            dot_aval = x_dot.aval if type(x_dot) is JitTracer else typeof(x_dot) if is_array_like(x_dot) else None
-            if dot_aval is out_aval:  # nearly always
+            if type(x_dot) is JitTracer:  # nearly always
+                dot_aval = x_dot.aval
+            else:
+                dot_aval = typeof(x_dot) if is_array_like(x_dot) else None
+                if trace.is_linearizing and _is_known_term(x_dot):
+                    raise TypeError(
+                        f"{trace.describe()}: a derivative rule gave, for an output of type {out_aval}, a tangent that "
+                        "depends on no tangent of its operands. Return a linear function of them, or zeros."
+                    )
+            if dot_aval is out_aval:
                 continue
             if dot_aval is None or dot_aval.shape != out_aval.shape or dot_aval.dtype != out_aval.dtype:
                 raise TypeError(
@@ -123,27 +152,28 @@ def fitting_cotangent(caller: str, ct: Value, aval: Any) -> Value:
 
 def blame_derivative_rule(error: MissingRuleError) -> None:
     """Say, in an error of the transpose of a derivative, that an operation is not linear: a derivative rule has it."""
-    text, notes = str(error.args[0]), getattr(error, "__notes__", [])
-    is_not_linear = any(note.startswith("There is none because it is not linear") for note in notes)
-    if text.startswith(f"'{error.primitive}'{error.place} cannot be transposed in operands in which"):
-        text, is_not_linear = "it cannot be transposed in operands in which it is not linear", True
-    if is_not_linear:
-        message = (
-            f"a derivative rule is not linear in its tangents, because of '{error.primitive}'{error.place}: {text}. "
-            "Write the rule with operations that are linear in the tangents."
-        )
-        error.args = (message,)
-        error.__notes__ = [note for note in notes if not note.startswith(("There is none", "calque_autodiff reads"))]
+    if not error.refusal and error.hole != NOT_LINEAR:
+        return
+    text = f"it {error.refusal}" if error.refusal else str(error.args[0])
+    message = (
+        f"a derivative rule is not linear in its tangents, because of '{error.primitive}'{error.place}: {text}. "
+        "Write the rule with operations that are linear in the tangents."
+    )
+    error.args = (message,)
+    notes = getattr(error, "__notes__", [])
+    error.__notes__ = [note for note in notes if not note.startswith(("There is none", "calque_autodiff reads"))]
 
 
 _ASK_THE_LAWS = "Check the rules of your primitives with calque.testing.check_primitive."
 
 
-def checked_cotangents(primitive: Any, cts: Any, invars: Sequence[Any]) -> list[Value]:
+def checked_cotangents(primitive: Any, cts: Any, invars: Sequence[Any], operands: Sequence[Value]) -> list[Value]:
     """Return `cts`, the result of a transpose rule, after a check: a cotangent of the right type, or None, per operand.
 
-    Raises: TypeError that names the primitive and its line.
+    Raises: TypeError that names the primitive and its line; MissingRuleError if a linear operation adds a number.
     """
+    if primitive.linearity == "linear":
+        check_terms(primitive, operands)
     if not isinstance(cts, (tuple, list)) or len(cts) != len(invars):
         raise TypeError(
             f"the transpose rule of '{primitive.name}'{where()} returned {describe_value(cts)} for {len(invars)} "

@@ -167,15 +167,25 @@ def check_known(primitive: Primitive, *operands: Value) -> None:
     """
     for x in operands:
         if type(x) is UndefinedPrimal:
-            error = MissingRuleError(
-                f"'{primitive.name}'{where()} cannot be transposed in operands in which it is not linear. Transpose a "
-                "linear function, or differentiate this one.",
-                primitive=primitive.name,
-                kind="transpose",
-                package="calque_autodiff",
-            )
-            error.place = where()
-            raise error
+            raise not_transposed(primitive, "cannot be transposed in operands in which it is not linear")
+
+
+def not_transposed(primitive: Primitive, refusal: str) -> MissingRuleError:
+    """Return the error of a transpose rule: the function, as `refusal` says after the primitive's name, is not linear.
+
+    >>> from calque_autodiff.define import not_transposed
+    >>> from calque_core import Primitive
+    >>> not_transposed(Primitive("cube"), "has no transpose").refusal
+    'has no transpose'
+    """
+    error = MissingRuleError(
+        f"'{primitive.name}'{where()} {refusal}. Transpose a linear function, or differentiate this one.",
+        primitive=primitive.name,
+        kind="transpose",
+        package="calque_autodiff",
+    )
+    error.place, error.refusal = where(), refusal
+    return error
 
 
 def zero_derivative(*primitives: Primitive, reason: str) -> None:
@@ -199,6 +209,9 @@ def zero_derivative(*primitives: Primitive, reason: str) -> None:
         primitive.def_hole("transpose", f"its derivative is zero: {reason}")
 
 
+NOT_LINEAR = "it is not linear; only the derivative of a function is transposed"
+
+
 def not_linear(*primitives: Primitive) -> None:
     """Say that primitives have no transpose rule because they are not linear in any operand.
 
@@ -210,7 +223,7 @@ def not_linear(*primitives: Primitive) -> None:
     'it is not linear; only the derivative of a function is transposed'
     """
     for primitive in primitives:
-        primitive.def_hole("transpose", "it is not linear; only the derivative of a function is transposed")
+        primitive.def_hole("transpose", NOT_LINEAR)
 
 
 def _zero_jvp_of(primitive: Primitive) -> Rule:

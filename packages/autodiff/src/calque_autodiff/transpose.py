@@ -114,7 +114,7 @@ def _pull_back(eqns: list[Any], known: Mapping[Var, Value], bars: dict[Any, Valu
         operands = [x.val if type(x) is Literal else known[x] if x in known else undefined_of(x.aval) for x in invars]
         cts = _transposed(copies_into, primitive, result_cts, operands, params)
         if type(cts) is not list or len(cts) != len(invars) or is_checked:
-            cts = checked_cotangents(primitive, cts, invars)
+            cts = checked_cotangents(primitive, cts, invars, operands)
         for x, ct in zip(invars, cts):
             if ct is not None and type(ct) is not Zero and x not in known:
                 bars[x] = added(bars[x], ct) if x in bars else ct

@@ -108,6 +108,7 @@ def enable_checks(value: bool = True) -> scope:
     """Type-check every jaxpr when its trace closes, and the results of every evaluated operation, for a `with` block.
 
     Evaluation also checks that traced indices are in bounds, unless a `mode` handles other indices.
+    A backward pass also checks that no derivative rule joins a known number to a tangent.
     Raises: TypeError, inside the block, where an evaluated result differs in type from the primitive's type rule;
     IndexError for an index out of bounds.
 

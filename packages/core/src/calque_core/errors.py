@@ -52,10 +52,11 @@ class MissingRuleError(NotImplementedError):
 
     The fields name the missing rule: `primitive` (its name), `kind`, `platform` (lowering only), and the `package` with
     the function that registers such a rule; `place` is ' at file.py:41 (function)', the line of the user's program that
-    bound the primitive, or ''.
+    bound the primitive, or ''; `hole` is the reason that `def_hole` gave, or ''; `refusal` says what a rule cannot
+    do, or is '' if there is no rule.
     """
 
-    place = ""
+    place = hole = refusal = ""
 
     def __init__(self, message: str, *, primitive: str, kind: str, package: str, platform: str | None = None) -> None:
         super().__init__(message)

@@ -11,7 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import ConcretizationTypeError, canonicalize_dtype, iinfo, implements, lax, result_type, typeof
+from calque_core import (
+    ConcretizationTypeError,
+    canonicalize_dtype,
+    iinfo,
+    implements,
+    is_tracer,
+    lax,
+    result_type,
+    typeof,
+)
 from calque_core.extend import integer, kind_of, scalar_dtype, where
 from calque_core.extend.numpy_functions import (
     KINDS,
@@ -72,12 +81,17 @@ def _fits(x: Any, dtype: np.dtype[Any]) -> bool:
 
 
 def _number(x: Value) -> Any:
-    """Return `x` as a Python number; a tracer raises its own error."""
+    """Return `x` as a Python number; a tracer of an integer raises its own error."""
     if isinstance(x, (bool, int, float)):
         return x
     aval = typeof(x)
     if aval.shape or aval.kind not in "biuf":
         raise TypeError(f"arange{where()}: an argument has type {aval}. Give real numbers.")
+    if aval.kind == "f" and is_tracer(x):
+        raise ConcretizationTypeError(
+            f"arange{where()}: an argument is a traced value of type {aval}, but the length must be known. Write "
+            "start + step * numpy.arange(n), with an n that is not traced."
+        )
     return float(x) if aval.kind == "f" else int(x)
 
 
@@ -275,7 +289,7 @@ def geomspace(
     >>> geomspace(1.0, 8.0, 4)
     array([1., 2., 4., 8.])
     """
-    computed = result_type(start, stop, np.float64 if dtype is None else dtype)
+    computed = result_type(start, stop, np.float64 if dtype is None else dtype, 1.0)  # no integer
     start, stop = asarray(start, computed), asarray(stop, computed)
     if any(isinstance(end, (np.ndarray, np.generic)) and not np.all(end) for end in (start, stop)):
         raise ValueError(f"geomspace{where()}: an end is zero. Give ends of one sign.")

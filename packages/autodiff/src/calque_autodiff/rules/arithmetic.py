@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from calque_autodiff.checks import check_terms
 from calque_autodiff.define import check_known, defjvp, deflinear, deftranspose, not_linear
 from calque_autodiff.signs import defsigns
 from calque_core import Tracer, UndefinedPrimal, add_tangents, typeof
@@ -62,18 +63,32 @@ def summed_to(ct: Value, operand: Value) -> Value:
 # Arithmetic
 
 
+def add_transpose(ct: Value, x: Value, y: Value) -> list[Value]:
+    """Take the cotangent to each term."""
+    if type(x) is not UndefinedPrimal or type(y) is not UndefinedPrimal:
+        check_terms(add_p, (x, y))
+    return [summed_to(ct, x), summed_to(ct, y)]
+
+
+def sub_transpose_unsigned(ct: Value, x: Value, y: Value) -> list[Value]:
+    """Take the cotangent to each term, the second without its sign."""
+    if type(x) is not UndefinedPrimal or type(y) is not UndefinedPrimal:
+        check_terms(sub_p, (x, y))
+    return [summed_to(ct, x), summed_to(ct, y)]
+
+
 def sub_transpose(ct: Value, x: Value, y: Value) -> list[Value]:
     """Negate the cotangent of y, after the sum."""
-    y_bar = summed_to(ct, y)
-    return [summed_to(ct, x), None if y_bar is None else neg(y_bar)]
+    x_bar, y_bar = sub_transpose_unsigned(ct, x, y)
+    return [x_bar, None if y_bar is None else neg(y_bar)]
 
 
 deflinear(neg_p, lambda ct, x: [neg(ct)])
 defsigns(neg_p, lambda ct, x: [ct], [True])
 defjvp(add_p, lambda x_dot, out, x, y: spread(x_dot, out), lambda y_dot, out, x, y: spread(y_dot, out))
-deftranspose(add_p, lambda ct, x, y: [summed_to(ct, x), summed_to(ct, y)])
+deftranspose(add_p, add_transpose)
 defjvp(add_any_p, lambda x_dot, out, x, y: x_dot, lambda y_dot, out, x, y: y_dot)
-deftranspose(add_any_p, lambda ct, x, y: [summed_to(ct, x), summed_to(ct, y)])
+deftranspose(add_any_p, add_transpose)
 defjvp(
     sub_p,
     lambda x_dot, out, x, y: spread(x_dot, out),
@@ -81,7 +96,7 @@ defjvp(
     jointly=lambda tangents, out, x, y: sub(*tangents),
 )
 deftranspose(sub_p, sub_transpose)
-defsigns(sub_p, lambda ct, x, y: [summed_to(ct, x), summed_to(ct, y)], [False, True])
+defsigns(sub_p, sub_transpose_unsigned, [False, True])
 
 
 def mul_jvp(tangents: Sequence[Value], out: Value, x: Value, y: Value) -> Value:

@@ -7,7 +7,7 @@ from typing import Any
 from calque_autodiff.define import deflinear
 from calque_core import UndefinedPrimal
 from calque_core.extend import Shape
-from calque_core.lax import broadcast_in_dim_p, reduce_sum, reshape
+from calque_core.lax import broadcast_in_dim_p, reduce_sum, reshape, transpose
 
 Value = Any
 
@@ -18,9 +18,14 @@ def broadcast_in_dim_transpose(
     """Sum over the new axes and over the axes that were stretched from size 1; a new axis of size 1 needs no sum."""
     kept = [d for d, n in zip(broadcast_dimensions, x.aval.shape) if n == shape[d]]
     repeated = [d for d in range(len(shape)) if d not in kept]
-    if all(shape[d] == 1 for d in repeated):
+    if any(shape[d] != 1 for d in repeated):
+        ct = reduce_sum(ct, repeated, keepdims=len(shape) == len(x.aval.shape))
+    in_order = sorted(broadcast_dimensions)
+    if in_order == [*broadcast_dimensions]:
         return [reshape(ct, x.aval.shape)]
-    return [reshape(reduce_sum(ct, repeated, keepdims=len(shape) == len(x.aval.shape)), x.aval.shape)]
+    sizes = dict(zip(broadcast_dimensions, x.aval.shape))
+    permutation = [in_order.index(d) for d in broadcast_dimensions]
+    return [transpose(reshape(ct, [sizes[d] for d in in_order]), permutation)]
 
 
 deflinear(broadcast_in_dim_p, broadcast_in_dim_transpose)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from calque_autodiff.define import defjvp, defjvp_all, not_linear
 from calque_core import Zero, typeof
-from calque_core.extend import transposed, zero_tangent
+from calque_core.extend import transposed, where, zero_tangent
 from calque_core.lax import complex, imag, mul, real, reduce_sum, zeros_like
 from calque_core.lax.linalg import adjugate, det_p, inv, slogdet_p
 
@@ -22,12 +24,22 @@ def trace_of_product(x: Value, y: Value) -> Value:
 
 
 def slogdet_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> Results:
-    """Return the parts of tr(x^-1 dx): its real part changes the logarithm, its imaginary part turns the sign."""
+    """Return the parts of tr(x^-1 dx): its real part changes the logarithm, its imaginary part turns the sign.
+
+    Raises: LinAlgError, in evaluation, for a singular matrix, whose logarithm has no derivative.
+    """
     (x,), (x_dot,) = primals, tangents
     sign, logarithm = slogdet_p.bind(x)
     if type(x_dot) is Zero:
         return [sign, logarithm], [zero_tangent(sign), zero_tangent(logarithm)]
-    trace = trace_of_product(inv(x), x_dot)
+    try:
+        inverse = inv(x)
+    except np.linalg.LinAlgError:
+        raise np.linalg.LinAlgError(
+            f"the derivative of slogdet of {typeof(x)}{where()}: the matrix is singular, so its logarithm is -inf and "
+            "has no derivative. Use numpy.linalg.det, or add a multiple of the identity, such as 1e-10 * numpy.eye(n)."
+        ) from None
+    trace = trace_of_product(inverse, x_dot)
     if typeof(x).kind != "c":
         return [sign, logarithm], [zero_tangent(sign), trace]
     turn = imag(trace)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from calque_autodiff.define import defjvp, not_linear
 from calque_autodiff.rules.gamma import underivable
 from calque_core.lax import (
@@ -11,6 +13,7 @@ from calque_core.lax import (
     digamma,
     eq,
     exp,
+    full_like,
     igamma_grad_a,
     igamma_grad_a_p,
     igamma_p,
@@ -18,10 +21,12 @@ from calque_core.lax import (
     lgamma,
     log,
     mul,
+    ne,
     neg,
     random_gamma_grad_p,
     select,
     sub,
+    zeros_like,
 )
 
 Value = Any
@@ -33,8 +38,16 @@ def power_logarithm(exponent: Value, x: Value) -> Value:
 
 
 def gamma_density(a: Value, x: Value) -> Value:
-    """Return x**(a - 1) exp(-x) / gamma(a)."""
-    return exp(sub(sub(power_logarithm(sub(a, 1.0), x), x), lgamma(a)))
+    """Return x**(a - 1) exp(-x) / gamma(a), which is 0 if one of the two is infinite."""
+    is_far = one_is_infinite(a, x)
+    a, x = (select(is_far, full_like(y, 1.0), y) for y in (a, x))  # no nan for the derivative to meet
+    density = exp(sub(sub(power_logarithm(sub(a, 1.0), x), x), lgamma(a)))
+    return select(is_far, zeros_like(density), density)
+
+
+def one_is_infinite(x: Value, y: Value) -> Value:
+    """Tell whether one of two numbers that are not negative is infinite, and the other one is not."""
+    return ne(eq(x, np.inf), eq(y, np.inf))
 
 
 defjvp(

@@ -6,12 +6,14 @@ from typing import Any
 
 from calque_autodiff.define import defjvp, not_linear
 from calque_autodiff.rules.gamma import underivable
-from calque_autodiff.rules.incomplete import power_logarithm
+from calque_autodiff.rules.incomplete import one_is_infinite, power_logarithm
 from calque_core.lax import (
     add,
     bitwise_and,
     eq,
     exp,
+    full_like,
+    gt,
     lgamma,
     log1p,
     mul,
@@ -19,16 +21,20 @@ from calque_core.lax import (
     regularized_incomplete_beta_p,
     select,
     sub,
+    zeros_like,
 )
 
 Value = Any
 
 
 def beta_density(a: Value, b: Value, x: Value) -> Value:
-    """Return x**(a - 1) (1 - x)**(b - 1) / beta(a, b)."""
+    """Return x**(a - 1) (1 - x)**(b - 1) / beta(a, b), which is 0 inside if one of a and b is infinite."""
+    is_far = bitwise_and(one_is_infinite(a, b), gt(mul(x, sub(1.0, x)), 0.0))
+    a, b = (select(is_far, full_like(y, 1.0), y) for y in (a, b))  # no nan for the derivative to meet
     is_end = bitwise_and(eq(b, 1.0), eq(x, 1.0))
     powers = add(power_logarithm(sub(a, 1.0), x), mul(sub(b, 1.0), log1p(neg(select(is_end, 0.0, x)))))
-    return exp(sub(powers, sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))))
+    density = exp(sub(powers, sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))))
+    return select(is_far, zeros_like(density), density)
 
 
 defjvp(

@@ -65,5 +65,6 @@ def changes_nothing(params: Params, x_aval: Any, out_aval: Any) -> bool:
     >>> changes_nothing({"new_sizes": (2, 2)}, square, square), changes_nothing({"permutation": (1, 0)}, square, square)
     (True, False)
     """
-    unpermuted = tuple(range(x_aval.ndim))
-    return bool(x_aval == out_aval) and params.get("permutation", unpermuted) == unpermuted
+    in_place = tuple(range(x_aval.ndim))
+    axes = params.get("permutation", params.get("broadcast_dimensions", in_place))
+    return bool(x_aval == out_aval) and axes == in_place

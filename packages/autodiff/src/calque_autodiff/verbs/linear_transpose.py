@@ -96,9 +96,9 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
 def _not_linear(caller: str, error: MissingRuleError) -> str:
     """Return the message for an operation without a transpose: it is not linear, or it has no rule."""
     culprit, text = f"'{error.primitive}'{error.place}", error.args[0]
-    if not text.startswith("Transpose rule"):  # the text names the operands
+    if error.refusal:  # the text names the operands
         return f"{caller}: the function is not linear. {text}"
-    if any(note.startswith("There is none because") for note in error.__notes__):
+    if error.hole:
         advice = "Transpose a linear function; for any other function, use vjp."
         return f"{caller}: the function is not linear, because of {culprit}: {text}. {advice}"
     advice = "If it is linear, give it a transpose rule; otherwise use vjp."

@@ -17,7 +17,7 @@ import numpy as np
 from calque_core import lax
 from calque_core.arrays.index_items import Bounds, Part, array_item, basic_item, index_of
 from calque_core.frames.source import where
-from calque_core.ops.windows import as_indices
+from calque_core.ops.windows import MOST_COUNTED, as_indices, numbers_below
 from calque_core.record import Record
 from calque_core.staging.expansions import Option
 from calque_core.traces.tracer import unknown
@@ -196,9 +196,9 @@ def _from_start(aval: ShapedArray, axis: int, positions: Value, is_checked: bool
     Raises: IndexError for a position out of bounds, if `is_checked`.
     """
     size = aval.shape[axis]
-    if size <= _COUNTED and positions.ndim and positions.dtype.kind == "i":
+    if size <= MOST_COUNTED and positions.ndim and positions.dtype.kind == "i":
         try:
-            return _count(size)[positions]  # 6 us sooner than comparisons
+            return numbers_below(size)[positions]  # 6 us sooner than comparisons
         except IndexError:  # the comparisons below name the position that is out of bounds, or mark it
             pass
     elif positions.dtype.kind == "i" and positions.size and positions.min() >= 0 and positions.max() < size:
@@ -212,15 +212,6 @@ def _from_start(aval: ShapedArray, axis: int, positions: Value, is_checked: bool
     if is_checked and is_outside.any():
         _refuse_position(aval, axis, positions[is_outside].flat[0])
     return np.asarray(counted)  # an array of rank 0, too: a scalar would be counted once more, as a traced position
-
-
-_COUNTED = 1 << 13  # elements of an axis whose positions are kept in memory
-
-
-@lru_cache(maxsize=64)
-def _count(size: int) -> Value:
-    """Return 0, 1, ... below `size`: NumPy's index into it counts from the start, and refuses positions outside."""
-    return np.arange(size, dtype=_index_dtype(size))
 
 
 def _refuse_position(aval: ShapedArray, axis: int, position: Any) -> None:

@@ -114,7 +114,8 @@ def __round__(self: Value, ndigits: int | None = None) -> Value:
 
 @array_method
 def __contains__(self: Value, value: Value) -> bool:
-    return bool(numpy_reductions.any(lax.eq(self, value)))
+    is_equal = self == value  # False beside a string, say
+    return is_equal is not False and bool(numpy_reductions.any(is_equal))
 
 
 @array_method

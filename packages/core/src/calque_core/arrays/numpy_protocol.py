@@ -328,6 +328,8 @@ def _instead(function: Any, module: str) -> str:
     reasons = getattr(sys.modules.get("calque_numpy.missing"), "MISSING", {}) if module == "numpy" else {}
     if function.__name__ in reasons:
         return f"It {reasons[function.__name__]}"
+    if function.__name__.endswith(" (vectorized)"):  # of numpy.frompyfunc
+        return "It calls a Python function with elements. Use calque.numpy.frompyfunc, or call it with arrays"
     if module == "numpy.emath":
         formulas = {"logn": "log(x.astype(complex)) / numpy.log(n)", "power": "power(x.astype(complex), y)"}
         formula = formulas.get(function.__name__, f"{function.__name__}(x.astype(complex))")

@@ -10,6 +10,7 @@ Read next: `numpy_protocol.py`, which converts the arguments of NumPy's function
 from __future__ import annotations
 
 import inspect
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -123,8 +124,8 @@ def _subject(caller: str) -> str:
 
 
 def _row(item: Value) -> Value:
-    if isinstance(item, (list, tuple)):
-        return array_of(item)
+    if isinstance(item, (list, tuple, range, deque)):
+        return array_of(list(item))
     return as_dtype(item, typeof(item).dtype) if type(item) in SCALARS else as_result(item)
 
 

@@ -263,9 +263,11 @@ def round(a: Value, decimals: int = 0, out: None = None) -> Value:
 def _round_integers(a: Value, decimals: int) -> Value:
     """Return integers rounded to tens by floats, as in NumPy; float32 would lose digits.
 
+    A result beyond the range of 8 or 16 bits wraps, in compiled code too: its conversion is from int64.
     Raises: TypeError where there are only 32 bits.
     """
     wide = canonicalize_dtype(np.float64)
     if wide.itemsize < 8:
         raise TypeError(f"round of {typeof(a)}{where()} to {decimals} decimals. Convert it to float first.")
-    return as_dtype(round(as_dtype(a, wide), decimals), typeof(a).dtype)
+    dtype, rounded = typeof(a).dtype, round(as_dtype(a, wide), decimals)
+    return as_dtype(rounded if dtype.itemsize > 2 else as_dtype(rounded, np.dtype(np.int64)), dtype)

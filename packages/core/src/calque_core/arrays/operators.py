@@ -14,6 +14,7 @@ Read next: `numpy_arithmetic.py` for the functions, `indexing.py` for `x[i]`, `m
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -74,7 +75,7 @@ def fallback(function: Callable[..., Value], x: Value, y: Value, other: Value) -
     """Apply `function` to `x` and `y`; the class of `other`, one of them, is not registered as an operand."""
     if is_array_like(other):
         return function(x, y)  # a subclass of NumPy's arrays
-    if isinstance(other, (list, tuple, range)):
+    if isinstance(other, (list, tuple, range, deque)):
         array = y if other is x else x
         _refuse_sequence(function, typeof(array), other)
         sequence = array_of(list(other))

@@ -33,16 +33,23 @@ def custom_interpret(primitive: Primitive, run: Run, *args: Value, jaxpr: Jaxpr,
     trace = current_trace()
     if only_evaluates(trace):
         return run(jaxpr, *args)
+    name = f"{primitive.name}_p"
+    drop_rules = (
+        f"Give the table a rule for {name}; for instance {{{name}: lambda *xs, jaxpr, rules: interpret(jaxpr, table, "
+        "*xs)}, which drops them."
+    )
     if not all(map(is_array_like, args)):
-        name = f"{primitive.name}_p"
         raise NotImplementedError(
             f"interpret met a call of {rules.name}{where()} on values that are no arrays, and an outer transformation "
-            f"may need the derivative rules of the function. Give a rule for {name}; for instance "
-            f"{{{name}: lambda *xs, jaxpr, rules: interpret(jaxpr, table, *xs)}}, which drops them."
+            f"may need the derivative rules of the function. {drop_rules}"
         )
-    interpreted = _InterpretedRules(run, rules, [typeof(x) for x in args])
-    params = {"rules": rules.through(interpreted, interpreted)}
-    return list(trace.process_custom_derivative(primitive, partial(run, jaxpr), args, params))
+    in_avals = [typeof(x) for x in args]
+    closure = (
+        "is interpreted by a rule that closes over a value that is being differentiated, but the derivative rules of "
+        f"the function cover its arguments only. {drop_rules}"
+    )
+    adapted = rules.through(_InterpretedRules(run, rules, in_avals), (run, tuple(in_avals)), [run], closure)
+    return list(trace.process_custom_derivative(primitive, partial(run, jaxpr), args, {"rules": adapted}))
 
 
 class _InterpretedRules:

@@ -17,13 +17,13 @@ import numpy as np
 
 from calque_core.context import open_scopes, own_context
 from calque_core.frames.scopes import within_scopes
-from calque_core.frames.source import add_place
+from calque_core.frames.source import add_place, where
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal, has_jaxpr
 from calque_core.kits import table_custom  # noqa: F401  (defines rules of kind "interpret")
 from calque_core.memory.separate import copy_shared
 from calque_core.ops.cond import cond_p, join_constants, unify_results
 from calque_core.ops.joining import stack
-from calque_core.ops.loops import Body, with_carry_types
+from calque_core.ops.loops import Body, as_carry, check_carry_type, with_carry_types
 from calque_core.ops.platform import Platforms, platform_dependent_p, position_of_platform
 from calque_core.ops.scan import scan_p
 from calque_core.ops.weakness import strong
@@ -61,8 +61,9 @@ def interpret(
 
     `on_eqn(eqn, args, outs)` is called after every equation, also in inner programs, with the lists of its values.  A
     traced loop is one equation for all its steps, with tracers as values.
-    Raises: TypeError for a wrong number of arguments; MissingRuleError for a primitive that holds programs and has no
-    rule, in `rules` or of kind "interpret"; NotImplementedError where a derivative rule would be lost.
+    Raises: TypeError for a wrong number of arguments, and for rules that change the type of a loop's carry;
+    MissingRuleError for a primitive that holds programs and has no rule, in `rules` or of kind "interpret";
+    NotImplementedError where a derivative rule would be lost.
 
     >>> from calque_core import ShapedArray, interpret, stage
     >>> from calque_core.lax import add, mul, mul_p
@@ -86,6 +87,10 @@ class _Table(NamedTuple):
     rules: Mapping[Primitive, Function]
     default: Function | None
     on_eqn: OnEqn | None
+
+    def run(self, jaxpr: Jaxpr, *args: Value) -> list[Value]:
+        """Return the results of a program; methods of one table are equal, as the keys of derivative rules must be."""
+        return _run(jaxpr, self, args)
 
 
 def _run(jaxpr: Jaxpr, table: _Table, args: Sequence[Value]) -> list[Value]:
@@ -117,7 +122,7 @@ def _apply(eqn: JaxprEqn, args: list[Value], table: _Table) -> Any:
     if rule is not None:
         return rule(*args, **eqn.params)
     if own_rule is not None:
-        return own_rule(lambda jaxpr, *xs: _run(jaxpr, table, xs), *args, **eqn.params)
+        return own_rule(table.run, *args, **eqn.params)
     if has_jaxpr(eqn.params):
         raise missing_rule(primitive, "interpret")
     if table.default is None:
@@ -167,7 +172,7 @@ def scan_interpret(
     slices = [shaped_array(typeof(x).shape[1:], typeof(x).dtype) for x in args[num_fixed:]]
     avals = _avals_beside(jaxpr, [*map(typeof, args[:num_fixed]), *slices])
     step = _stage_interpretation(run, jaxpr, avals)
-    program = with_carry_types("interpret of scan", _STEP, step, avals[num_consts:num_fixed])
+    program = with_carry_types(f"interpret of scan{where()}", _STEP, step, avals[num_consts:num_fixed])
     sizes = {"length": length, "num_carry": num_carry, "num_consts": len(step.consts) + num_consts}
     return scan_p.bind(*step.consts, *args, jaxpr=program, reverse=reverse, unroll=unroll, **sizes)  # type: ignore[no-any-return]
 
@@ -178,10 +183,11 @@ def scan_by_steps(
     """Run one step of a loop after the other, by `run(jaxpr, *args)`."""
     num_fixed = num_consts + num_carry
     consts, carry, xs = list(args[:num_consts]), list(args[num_consts:num_fixed]), args[num_fixed:]
+    types = _types_of_carry(jaxpr.in_avals[num_consts:num_fixed], carry)
     rows = []
     for i in range(length)[:: -1 if reverse else 1]:
         outs = run(jaxpr, *consts, *carry, *[x[i] for x in xs])
-        carry, ys = outs[:num_carry], outs[num_carry:]
+        carry, ys = _with_types("scan", types, outs[:num_carry]), outs[num_carry:]
         rows.append(ys)
     if not rows:
         return [*carry, *(np.zeros((0, *aval.shape), aval.dtype) for aval in jaxpr.out_avals[num_carry:])]
@@ -207,7 +213,7 @@ def while_interpret(
         *body.consts,
         *body_consts,
         *carry,
-        body_jaxpr=with_carry_types("interpret of while", _STEP, body, carry_avals),
+        body_jaxpr=with_carry_types(f"interpret of while{where()}", _STEP, body, carry_avals),
         body_nconsts=len(body.consts) + body_nconsts,
         checkpoints=checkpoints,
         cond_jaxpr=condition.jaxpr,
@@ -221,8 +227,9 @@ def while_by_steps(
     """Run condition and body of a loop in turn, by `run(jaxpr, *args)`."""
     num_consts = cond_nconsts + body_nconsts
     cond_consts, body_consts, carry = args[:cond_nconsts], args[cond_nconsts:num_consts], list(args[num_consts:])
+    types = _types_of_carry(body_jaxpr.in_avals[body_nconsts:], carry)
     while _holds(run(cond_jaxpr, *cond_consts, *carry)[0]):
-        carry = run(body_jaxpr, *body_consts, *carry)
+        carry = _with_types("while", types, run(body_jaxpr, *body_consts, *carry))
     return carry
 
 
@@ -235,8 +242,29 @@ _STEP = "the step, interpreted by these rules,"
 
 def _avals_beside(jaxpr: Jaxpr, avals: Sequence[Any]) -> list[Any]:
     """Return the types of operands, as weak as the program says where a rule has not changed the type."""
-    in_avals = jaxpr.in_avals
-    return [a if a.shape == b.shape and a.dtype == b.dtype else b for a, b in zip(in_avals, avals)]
+    return list(map(_aval_beside, jaxpr.in_avals, avals))
+
+
+def _aval_beside(a: Any, b: Any) -> Any:
+    return a if a.shape == b.shape and a.dtype == b.dtype else b
+
+
+def _types_of_carry(in_avals: Sequence[Any], carry: Sequence[Value]) -> list[Any]:
+    """Return the types of a carry in the steps of a loop; None for a value that is no array."""
+    return [_aval_beside(a, typeof(x)) if is_array_like(x) else None for a, x in zip(in_avals, carry)]
+
+
+def _with_types(verb: str, types: Sequence[Any], carry: Sequence[Value]) -> list[Value]:
+    """Return a carry after a step, its weak arrays converted to their types before.
+
+    Raises: TypeError for an array of another type.
+    """
+    converted = list(carry)
+    for i, (aval, x) in enumerate(zip(types, carry)):
+        if aval is not None and is_array_like(x):
+            check_carry_type(f"interpret of {verb}{where()}", _STEP, f"[{i}]", aval, typeof(x))
+            converted[i] = as_carry(x, aval)
+    return converted
 
 
 def _stage_interpretation(run: Run, jaxpr: Jaxpr, avals: Sequence[Any]) -> Body:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from itertools import pairwise
 from operator import methodcaller
 from typing import Any
 
@@ -30,13 +29,13 @@ def broadcast_in_dim_abstract_eval(x_aval: ShapedArray, *, shape: Shape, broadca
     dims = broadcast_dimensions
     fits = not dims or (
         all(0 <= d < len(shape) for d in dims)
-        and all(a < b for a, b in pairwise(dims))
+        and len(set(dims)) == len(dims)
         and all(n in (1, shape[d]) for n, d in zip(x_aval.shape, dims))
     )
     if len(dims) != x_aval.ndim or not fits or min(shape, default=0) < 0:
         raise ShapeError(
             f"broadcast_in_dim{where()} cannot broadcast {x_aval} to the shape {shape} with its axes at {dims}. Each "
-            "axis must have size 1 or the new size, the positions must increase, and no size may be negative."
+            "axis must have size 1 or the new size, the positions must differ, and no size may be negative."
         )
     return shaped_array(shape, x_aval.dtype)
 
@@ -44,10 +43,18 @@ def broadcast_in_dim_abstract_eval(x_aval: ShapedArray, *, shape: Shape, broadca
 def broadcast_in_dim_impl(x: Value, *, shape: Shape, broadcast_dimensions: Shape) -> Value:
     x = np.asarray(x)
     if broadcast_dimensions:
-        x = x.reshape(_aligned(x.shape, shape, broadcast_dimensions))
+        order = _order(broadcast_dimensions)
+        x = (x if order is None else x.transpose(order)).reshape(_aligned(x.shape, shape, broadcast_dimensions))
     out = np.empty(shape, x.dtype)  # a copy: a view would let an in-place write reach many elements at once
     out[...] = x
     return out if shape else out[()]
+
+
+@lru_cache(maxsize=4096)
+def _order(positions: Shape) -> Shape | None:
+    """Return the axes of an operand in the order of their positions; None if that is their order."""
+    order = tuple(sorted(range(len(positions)), key=positions.__getitem__))
+    return None if order == tuple(range(len(positions))) else order
 
 
 def _aligned(shape: Shape, out_shape: Shape, positions: Shape) -> Shape:
@@ -62,6 +69,8 @@ def broadcast_in_dim_impl_for_types(
     dtype = x_aval.dtype
     if not x_aval.shape:
         return Repetition(partial(_filled, shape, dtype), unchanged, ()) if shape else None
+    if _order(broadcast_dimensions) is not None:
+        return partial(broadcast_in_dim_impl, shape=shape, broadcast_dimensions=broadcast_dimensions)
     aligned = _aligned(x_aval.shape, shape, broadcast_dimensions)
 
     def repeat(x: Value) -> Value:
@@ -90,7 +99,7 @@ def broadcast_in_dim(x: Value, shape: Sequence[int], broadcast_dimensions: Seque
     """Return `x` with shape `shape`; axis i of `x` becomes axis `broadcast_dimensions[i]`, new axes repeat it.
 
     Shapes: x [*s] -> shape.  Dtype: kept.
-    Raises: ShapeError if an axis has neither size 1 nor the new size, or the positions do not increase.
+    Raises: ShapeError if an axis has neither size 1 nor the new size, or two axes have one position.
 
     >>> import numpy as np
     >>> from calque_core.lax import broadcast_in_dim
@@ -106,8 +115,8 @@ def broadcast_in_dim(x: Value, shape: Sequence[int], broadcast_dimensions: Seque
 def _broadcast_in_dim(x: Value, shape: Shape, dims: Shape) -> Value:
     aval = typeof(x)
     broadcast_in_dim_p.abstract(aval, shape=shape, broadcast_dimensions=dims)
-    if aval.shape == shape and not aval.weak_type and aval.dtype == x.dtype:  # with x64 off, a wider array has another
-        return x
+    if aval.shape == shape and not aval.weak_type and aval.dtype == x.dtype and _order(dims) is None:
+        return x  # of its own dtype: with x64 off, a wider array has another
     return broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=dims)
 
 

@@ -33,14 +33,14 @@ def call_by_rules(
     if not rules.has_derivative:
         return _differentiate_as_program(trace, primitive, fun, args, rules)
     if any(trace.owns(x) for function in rules.functions[:1] for x in cells_of(function)):
-        raise UnexpectedTracerError(closure_message(rules.name))
+        raise UnexpectedTracerError(closure_message(rules))
     try:
         if any(trace.owns(x) for x in args):
             return trace.process_primitive(primitive, args, params)  # type: ignore[no-any-return]
         return hand_custom_down(trace.parent, primitive, fun, args, params)
     except UnexpectedTracerError as error:
         if any(trace.owns(x) for x in captured_tracers(rules.functions)):
-            raise UnexpectedTracerError(closure_message(rules.name)) from error
+            raise UnexpectedTracerError(closure_message(rules)) from error
         raise
 
 

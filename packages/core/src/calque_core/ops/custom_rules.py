@@ -40,6 +40,13 @@ FwdRule = Callable[[Values, Sequence[bool]], ForwardHalf]
 BatchRule = Callable[[int, Sequence[bool], Values], tuple[list[Value], list[bool]]]
 
 
+_CLOSURE = (
+    "closes over a value that is being differentiated, or takes one as a static argument, but its derivative rules "
+    "cover its other arguments only. Pass the value as an argument that is not static, or through stop_gradient if it "
+    "is a constant."
+)
+
+
 class CustomRules:
     """The derivative rules of a function, from its author.  Each rule may be None.
 
@@ -51,12 +58,13 @@ class CustomRules:
     `batch(size, is_mapped, args)` returns the results of a batch, whose axis is in front, and whether each result has
     this axis.
     `functions` are the Python objects behind the rules, the function first; they may close over tracers.  Rules with
-    equal `key` are equal.
+    equal `key` are equal.  `closure` says, after the name, that the function closes over a value that is being
+    differentiated, and what to do.
 
     Immutable by convention, and compared by identity.  A frozen dataclass would cost 1 ms at every import.
     """
 
-    __slots__ = ("batch", "functions", "fwd", "jvp", "key", "name", "transpose")
+    __slots__ = ("batch", "closure", "functions", "fwd", "jvp", "key", "name", "transpose")
 
     def __init__(
         self,
@@ -68,7 +76,7 @@ class CustomRules:
         batch: BatchRule | None = None,
         transpose: Backward | None = None,
     ) -> None:
-        self.name, self.key, self.functions = name, key, functions
+        self.name, self.key, self.functions, self.closure = name, key, functions, _CLOSURE
         self.jvp, self.fwd, self.batch, self.transpose = jvp, fwd, batch, transpose
 
     @property
@@ -76,20 +84,24 @@ class CustomRules:
         """Whether the function has a rule for derivatives, in any mode."""
         return self.jvp is not None or self.fwd is not None
 
-    def through(self, adapter: Any, key: Hashable) -> CustomRules:
+    def through(
+        self, adapter: Any, key: Hashable, functions: Sequence[Any] = (), closure: str | None = None
+    ) -> CustomRules:
         """Return these rules for other operands; a batching rule is lost.
 
         The methods `jvp`, `fwd` and `transpose` of the adapter take the rule of that name, then the other operands, and
-        run the rule.  `key` tells adapters apart.
+        run the rule.  `key` tells adapters apart; `functions` are the Python objects behind the adapter.
         """
-        return CustomRules(
+        adapted = CustomRules(
             self.name,
             (key, self.key),
-            self.functions,
+            (*self.functions, *functions),
             jvp=None if self.jvp is None else partial(adapter.jvp, self.jvp),
             fwd=None if self.fwd is None else partial(adapter.fwd, self.fwd),
             transpose=None if self.transpose is None else partial(adapter.transpose, self.transpose),
         )
+        adapted.closure = self.closure if closure is None else closure
+        return adapted
 
     def derived(self, key: Hashable, batch: BatchRule) -> CustomRules:
         """Return the rules of the derivative of a function without derivative rules: its rule for batches alone."""
@@ -134,21 +146,21 @@ def after_consts(rules: CustomRules, count: int) -> CustomRules:
 
     These values have no derivative: the rules differentiate with respect to arguments only.
     """
-    return rules.through(_AfterConsts(rules.name, count), ("after", count)) if count else rules
+    return rules.through(_AfterConsts(rules, count), ("after", count)) if count else rules
 
 
 class _AfterConsts:
     """Rules for operands preceded by constants."""
 
-    def __init__(self, name: str, count: int) -> None:
-        self.name, self.count = name, count
+    def __init__(self, rules: CustomRules, count: int) -> None:
+        self.rules, self.count = rules, count
 
     def jvp(self, rule: JvpRule, primals: Values, tangents: Values) -> Outputs:
-        check_unperturbed(self.name, is_nonzero(tangents[: self.count]))
+        check_unperturbed(self.rules, is_nonzero(tangents[: self.count]))
         return rule(primals[self.count :], tangents[self.count :])
 
     def fwd(self, rule: FwdRule, primals: Values, nonzeros: Sequence[bool]) -> ForwardHalf:
-        check_unperturbed(self.name, nonzeros[: self.count])
+        check_unperturbed(self.rules, nonzeros[: self.count])
         outs, residuals, bwd = rule(primals[self.count :], nonzeros[self.count :])
         return outs, residuals, lambda res, cts: [*[None] * self.count, *bwd(res, cts)]
 
@@ -156,22 +168,18 @@ class _AfterConsts:
         return [*[None] * self.count, *rule(operands[self.count :], cts)]
 
 
-def check_unperturbed(name: str, nonzeros: Sequence[bool]) -> None:
+def check_unperturbed(rules: CustomRules, nonzeros: Sequence[bool]) -> None:
     """Check that none of the values that a function with custom rules closes over has a tangent.
 
     Raises: UnexpectedTracerError.
     """
     if any(nonzeros):
-        raise UnexpectedTracerError(closure_message(name))
+        raise UnexpectedTracerError(closure_message(rules))
 
 
-def closure_message(name: str) -> str:
+def closure_message(rules: CustomRules) -> str:
     """Return the message for a derivative with respect to a closed-over value."""
-    return (
-        f"{name}{where()} closes over a value that is being differentiated, or takes one as a static argument, but its "
-        "derivative rules cover its other arguments only. Pass the value as an argument that is not static, or "
-        "through stop_gradient if it is a constant."
-    )
+    return f"{rules.name}{where()} {rules.closure}"
 
 
 # Rules that close over tracers
@@ -310,6 +318,7 @@ class ClosedRules:
             jvp=None if held.jvp is None else self.jvp,
             fwd=None if held.fwd is None else self.fwd,
         )
+        self.rules.closure = held.closure
 
     def trace_rules(self) -> None:
         """Trace every rule.
@@ -370,14 +379,14 @@ class ClosedRules:
     def jvp(self, primals: Values, tangents: Values) -> Outputs:
         """Apply the jvp rule."""
         program, count = self.programs["jvp"], len(self.tracers)
-        check_unperturbed(self.held.name, program.select(is_nonzero(tangents[:count])))
+        check_unperturbed(self.held, program.select(is_nonzero(tangents[:count])))
         outs, out_dots = program.run(program.select(primals), primals[count:], tangents[count:])
         return outs, [zero_tangent(x) if t is None else t for x, t in zip(outs, out_dots)]
 
     def fwd(self, primals: Values, nonzeros: Sequence[bool]) -> ForwardHalf:
         """Apply the fwd function; the tracers that bwd needs are put before its residuals."""
         forward, backward, count = self.programs["fwd"], self.programs["bwd"], len(self.tracers)
-        check_unperturbed(self.held.name, [*forward.select(nonzeros), *backward.select(nonzeros)])
+        check_unperturbed(self.held, [*forward.select(nonzeros), *backward.select(nonzeros)])
         results, _ = forward.run(forward.select(primals), primals[count:], ())
         outs, residuals = results[: self.num_outs], [*backward.select(primals), *results[self.num_outs :]]
         return outs, residuals, lambda res, cts: [*[None] * count, *backward.run((), res, cts)[1]]

@@ -46,11 +46,11 @@ def elementwise(
             is_weak = is_weak and aval.weak_type
             if aval.dtype != dtype:
                 types = " and ".join(str(a) for a in avals)
-                raise TypeError(f"{name} of {types}: the dtypes differ. Convert one of the operands first.")
+                raise TypeError(f"{name} of {types}{where()}: the dtypes differ. Convert one of the operands first.")
             if aval.shape and shape and aval.shape != shape:
                 types = " and ".join(str(a) for a in avals)
                 raise ShapeError(
-                    f"{name} of {types}: the shapes differ. Broadcast the operands to one shape or rank 0."
+                    f"{name} of {types}{where()}: the shapes differ. Broadcast the operands to one shape or rank 0."
                 )
             shape = aval.shape or shape
         if kind not in kinds:

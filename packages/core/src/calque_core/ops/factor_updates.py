@@ -36,7 +36,9 @@ cholesky_update_p = Primitive("cholesky_update")
 def cholesky_update_abstract_eval(r_aval: ShapedArray, w_aval: ShapedArray) -> ShapedArray:
     check_square("cholesky_update", r_aval)
     if w_aval.dtype != r_aval.dtype:
-        raise TypeError(f"cholesky_update of {r_aval} and {w_aval}: the dtypes differ. Convert one of them first.")
+        raise TypeError(
+            f"cholesky_update of {r_aval} and {w_aval}{where()}: the dtypes differ. Convert one of them first."
+        )
     if w_aval.shape != r_aval.shape[:-1]:
         raise ShapeError(
             f"cholesky_update of {r_aval} and {w_aval}{where()}: the shapes do not fit. Give a vector with one element "

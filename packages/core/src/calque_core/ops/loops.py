@@ -249,18 +249,26 @@ def with_carry_types(caller: str, step: str, body: Body, carry: Any) -> Jaxpr:
 
 
 def check_carry_types(caller: str, step: str, carry: Any, results: Iterable[Any]) -> None:
-    """Check that the results of a step have the types of the carry, the leaves of `carry`, or one of the two is weak.
+    """Check that the results of a step have the types of the carry, the leaves of `carry`.
+
+    Raises: as `check_carry_type`.
+    """
+    for (path, before), after in zip(tree_flatten_with_path(carry)[0], results):
+        check_carry_type(caller, step, keystr(path), before, after)
+
+
+def check_carry_type(caller: str, step: str, path: str, before: Any, after: Any) -> None:
+    """Check that a leaf of a carry has the same type after a step, or that one of the two types is weak.
 
     Raises: TypeError that names the step, the leaf, its types before and after.
     """
-    for (path, before), after in zip(tree_flatten_with_path(carry)[0], results):
-        is_joined = before.weak_type and reaches(before.dtype, after.dtype)
-        is_joined = is_joined or (after.weak_type and reaches(after.dtype, before.dtype))
-        if after.shape != before.shape or (after.dtype != before.dtype and not is_joined):
-            raise TypeError(
-                f"{caller}: {step} changes the type of the carry{keystr(path)} from {before} to "
-                f"{after}; it must stay the same. Start with {after}, or convert the result of the step to {before}."
-            )
+    is_joined = before.weak_type and reaches(before.dtype, after.dtype)
+    is_joined = is_joined or (after.weak_type and reaches(after.dtype, before.dtype))
+    if after.shape != before.shape or (after.dtype != before.dtype and not is_joined):
+        raise TypeError(
+            f"{caller}: {step} changes the type of the carry{path} from {before} to "
+            f"{after}; it must stay the same. Start with {after}, or convert the result of the step to {before}."
+        )
 
 
 def add_step(error: FloatingPointError, verb: str, step: int) -> None:

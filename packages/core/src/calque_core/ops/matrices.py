@@ -57,7 +57,7 @@ def check_matrices(name: str, *avals: ShapedArray) -> None:
             )
     types = " and ".join(map(str, avals))
     if len({aval.dtype for aval in avals}) > 1:
-        raise TypeError(f"{name} of {types}: the dtypes differ. Convert one of the operands first.")
+        raise TypeError(f"{name} of {types}{where()}: the dtypes differ. Convert one of the operands first.")
     if len({aval.shape[:-2] for aval in avals}) > 1:
         raise ShapeError(f"{name} of {types}{where()}: the leading axes differ. Broadcast the operands to equal ones.")
 

@@ -91,7 +91,9 @@ def check_reflections(name: str, a_aval: ShapedArray, taus_aval: ShapedArray) ->
     """Check that there are no more reflections, of the matrices' dtype, than the smaller size of a matrix."""
     check_matrices(name, a_aval)
     if taus_aval.dtype != a_aval.dtype:
-        raise TypeError(f"{name} of {a_aval} and {taus_aval}: the dtypes differ. Convert one of the operands first.")
+        raise TypeError(
+            f"{name} of {a_aval} and {taus_aval}{where()}: the dtypes differ. Convert one of the operands first."
+        )
     if taus_aval.shape[:-1] != a_aval.shape[:-2] or not taus_aval.shape or taus_aval.shape[-1] > min(a_aval.shape[-2:]):
         raise ShapeError(
             f"{name} of {a_aval} and {taus_aval}{where()}: the shapes do not fit. Give one tau per reflection, that is "

@@ -145,7 +145,8 @@ class Windows:
     def _counted(self) -> Value:
         """The numbers of the lines along one short axis; None for several axes or a long one."""
         size = self.shape[self.mapped[0]]
-        return np.arange(size) if len(self.mapped) == 1 and size <= _COUNTED else None
+        is_short = len(self.mapped) == 1 and size <= MOST_COUNTED
+        return numbers_below(size).astype(np.intp) if is_short else None  # `take` needs this dtype
 
     def positions(self, indices: Value) -> Index:
         """Return the NumPy index, into the operand with its axes in `order`, of all windows: [*rows, *cut]."""
@@ -185,7 +186,18 @@ class Windows:
         )
 
 
-_COUNTED = 1 << 13  # lines of an axis whose numbers are kept in memory
+MOST_COUNTED = 1 << 13  # elements of an axis whose positions are kept in memory
+
+
+@lru_cache(maxsize=64)
+def numbers_below(size: int) -> Value:
+    """Return 0, 1, ... below `size`: an index of NumPy's into it counts from the start, and refuses what is outside.
+
+    >>> from calque_core.ops.windows import numbers_below
+    >>> numbers_below(3)[[-1, 0]]
+    array([2, 0], dtype=int32)
+    """
+    return np.arange(size, dtype=np.int32)
 
 
 def clipped_lines(indices: Value, sizes: Sequence[int]) -> Value:

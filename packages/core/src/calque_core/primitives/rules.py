@@ -273,7 +273,8 @@ def missing_rule(primitive: Any, kind: str, platform: str | None = None) -> Miss
         platform=platform,
     )
     if kind in primitive.holes:
-        error.add_note(f"There is none because {primitive.holes[kind]}.")
+        error.hole = primitive.holes[kind]
+        error.add_note(f"There is none because {error.hole}.")
     registration = info.registration.format(name=primitive.name, platform=platform)
     error.add_note(f"{info.package} reads this rule; register one with {registration}.")
     place = error.place = where()

@@ -161,6 +161,7 @@ _STAGED = (
 )
 
 _CONVERSION = "In place of numpy.asarray(x) write x, or calque.numpy.asarray(x)"
+_RANGE = "In place of numpy.arange(a, b) write a + numpy.arange(n), with an n that is not traced"
 _WRITING = f"To write it into an array, {_SETTING}"
 _INDEXING = "To index an ndarray, use calque.numpy.take(x, i, axis=0), or calque.numpy.at(x)[i].get()"
 
@@ -173,6 +174,10 @@ _FORMULA = "Write its formula with operators, numpy.stack and numpy.convolve, or
 _INSTEAD = {
     "full": "numpy.full ignores the class of its arguments. Use calque.numpy.full",
     "full_like": "numpy.full_like ignores the class of its arguments. Use calque.numpy.full_like",
+    "require": "numpy.require makes NumPy's arrays. In place of numpy.require(x, dtype) write x.astype(dtype)",
+    "asmatrix": "numpy.asmatrix makes NumPy's matrices. Use arrays with two axes, and x @ y",
+    "matrix": "numpy.matrix makes NumPy's matrices. Use arrays with two axes, and x @ y",
+    "bmat": "numpy.bmat makes NumPy's matrices. Use numpy.block, and x @ y",
     "stack": "numpy.stack takes arrays, not lists of lists. Use calque.numpy.array, or numpy.block",
     "as_strided": "numpy.lib.stride_tricks.as_strided needs memory. Use sliding_window_view, or an array of indices",
     "ndenumerate": "numpy.ndenumerate makes NumPy's arrays. Use numpy.ndindex(x.shape), and x[i]",
@@ -216,7 +221,7 @@ def _array_advice(x: Tracer, path: str, dtype: Any) -> str:
             scalar = f"numpy.{np.dtype(dtype).name}"
             example += f". In place of {scalar}(x) and of numpy.asarray(x, {scalar}) write x.astype({scalar})"
         else:
-            example += f". {_CONVERSION}" if x.aval.shape else ""
+            example += f". {_CONVERSION if x.aval.shape else _RANGE}"
         example += f". {_WRITING}" if x.aval.shape else ""
         example += f". {_INDEXING}" if x.aval.kind in "iu" else ""
     return f"A NumPy array would leave the transformation. Make an array of traced values: {example}"

@@ -15,7 +15,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, final  # noqa: TID251  the signatures are not loaded at run time
 
 from calque_core.context import here
-from calque_core.frames.source import mark_wrapper
+from calque_core.frames.source import mark_wrapper, where
 from calque_core.late import import_at_rest
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -151,8 +151,24 @@ def array_operator(function: F) -> F:
 
 def array_property(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Make `function` a read-only property of every array-like class, under its own name."""
-    _give(ArrayMethods, function.__name__, property(function))
+    name = function.__name__
+
+    def refuse(x: Any, value: Any) -> None:
+        advice = _IN_PLACE_OF_SETTING.get(name, "Make another array")
+        raise AttributeError(
+            f"x.{name}{where()} of a traced array or a device array cannot be set: it does not change. {advice}."
+        )
+
+    _give(ArrayMethods, name, property(function, refuse))
     return function
+
+
+_IN_PLACE_OF_SETTING = {
+    "shape": "Write x = x.reshape(shape)",
+    "dtype": "Write x = x.astype(dtype), or x = x.view(dtype) for the same bytes",
+    "real": "Write x = value + 1j * x.imag",
+    "imag": "Write x = x.real + 1j * value",
+}
 
 
 @final
