@@ -23,9 +23,9 @@ from calque_core.context import (
     context_chain,
     here,
 )
+from calque_core.frames.source import where
 from calque_core.setting_values import Held, with_report, with_setting
 from calque_core.start_requests import DeviceMemory, request_cpu_devices, request_device_memory, request_platforms
-from calque_core.types.avals import short_repr
 
 
 class scope(Held):
@@ -373,9 +373,7 @@ def update(name: str, value: Any) -> None:
     >>> update("default_dtype_bits", 64)
     """
     if not isinstance(name, str):
-        raise TypeError(
-            f"config.update{where()} got {short_repr(name)} as a name. Give the name first: update(name, value)."
-        )
+        raise TypeError(f"config.update{where()} got {name!r} as a name. Give the name first: update(name, value).")
     if name in Reports._fields:
         before, RESTING.reports = RESTING.reports, with_report(RESTING.reports, name, value)
         for context in (*at_rest, *context_chain(here())):
