@@ -36,8 +36,8 @@ ByRules = Callable[[Types], LinearizedOperation]
 def by_code(operation: LinearizedOperation, is_sized: Sequence[bool], by_rules: ByRules) -> ForShapes | None:
     """Return the function from shapes to an operation, by the code of `operation`; None if its code has sizes.
 
-    Its operands in `is_sized` are arrays or tracers, its other operands Python's or NumPy's numbers.  Several products
-    have sizes: their order is the best one for these sizes.
+    Its operands in `is_sized` are arrays or tracers, its other operands Python's or NumPy's numbers.  A function of
+    several products is left to the rules, which choose their order by the sizes.
     """
     programs, pull = operation.programs(), operation.pull
     program, ways = programs.program, [programs.known.jaxpr]
@@ -60,20 +60,23 @@ def by_code(operation: LinearizedOperation, is_sized: Sequence[bool], by_rules: 
         return None
     code = operation.run, operation.captured
     push = cache(partial(_push_without_sizes, operation))
-    dot_avals, has_dots = operation.dot_avals, operation.dot_avals == operation.out_avals
+    dot_avals = operation.dot_avals
 
     def for_shapes(shapes: Sequence[Shape]) -> LinearizedOperation | None:
         try:
             outs = types_in(shapes)
         except Exception:  # noqa: BLE001  the rules say in words that shapes do not fit
             return None
-        dots = (
-            outs if has_dots else [d and shaped_array(a.shape, d.dtype, d.weak_type) for a, d in zip(outs, dot_avals)]
-        )
+        dots = outs if dot_avals == operation.out_avals else _in_shapes_of(outs, dot_avals)
         shared = LinearizedOperation(outs, dots, code, pull, push, None)
         return shared.made_by(lambda shapes: by_rules(in_shapes(shapes)), shapes, operation.settings)
 
     return for_shapes
+
+
+def _in_shapes_of(outs: Types, dot_avals: Sequence[ShapedArray | None]) -> list[ShapedArray | None]:
+    """Return the types of tangents, None for a zero one, in the shapes of the results."""
+    return [dot and shaped_array(out.shape, dot.dtype, dot.weak_type) for out, dot in zip(outs, dot_avals)]
 
 
 def _is_product(primitive: Primitive) -> bool:
