@@ -194,7 +194,7 @@ def test_known_bounds_make_a_scan_and_traced_ones_a_while():
 @pytest.mark.parametrize(
     ("lower", "upper", "dtype"),
     [
-        (0, 3, "int64"),
+        (0, 3, ("int64", True)),
         (np.int8(0), 3, "int8"),
         (0, np.uint16(3), "uint16"),
         (np.int32(0), np.int64(3), "int64"),
@@ -206,7 +206,19 @@ def test_the_counter_has_the_dtype_of_the_bounds(known, lower, upper, dtype):
     seen = []
     run = lambda lower, upper: fori_loop(lower, upper, lambda i, x: seen.append(i.aval) or x + 1, 0)
     assert (run(lower, upper) if known else make_jaxpr(run)(lower, upper)) is not None
-    assert seen == [ShapedArray((), dtype)]
+    assert seen == [ShapedArray((), *dtype) if type(dtype) is tuple else ShapedArray((), dtype)]
+
+
+@pytest.mark.parametrize("disable_jit", [False, True])
+def test_a_counter_between_python_integers_leaves_the_dtype_of_a_value_as_range_does(disable_jit):
+    decay = lambda i, x: x / (1.0 - 0.9 ** (i + 1)) + i
+    expected = np.float32(1.0)
+    for i in range(3):
+        expected = decay(i, expected)
+    with config.disable_jit(disable_jit):
+        assert_same(fori_loop(0, 3, decay, np.float32(1.0)), expected)
+    program = make_jaxpr(lambda n, x: fori_loop(0, n, decay, x))(3, np.float32(1.0))
+    assert_same(eval_jaxpr(program, program.consts, 3, np.float32(1.0))[0], expected)
 
 
 def test_bounds_of_the_32_bit_regime_are_32_bits_wide():

@@ -21,9 +21,7 @@ from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
 from calque_core.memory.separate import copy_shared, copy_writable_tree
-from calque_core.ops.arithmetic import add
 from calque_core.ops.axes import integer
-from calque_core.ops.compare import lt
 from calque_core.ops.cond import cond, detach
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.jit import check_operands
@@ -311,6 +309,8 @@ def fori_loop(
 
     If both bounds are known when this is traced, the loop is a `scan`, and reverse mode keeps every step; otherwise it
     is a `while_loop`.  `unroll` is that of `scan`; it needs known bounds.
+    Dtype of i: that of the bounds.  Between Python integers it is a Python integer to other dtypes, as in a loop over
+    `range`: `x * i` has the dtype of an array `x` of floats.
     Raises: TypeError if a bound is not an integer scalar, or the value changes its type; ValueError if the dtype of one
     bound cannot hold the other, or for `unroll` beside a traced bound.
 
@@ -320,23 +320,24 @@ def fori_loop(
     """
     check_callable(body_fun, "fori_loop")
     caller = loop_name("fori_loop", body_fun)
-    dtype = _counter_dtype(caller, lower, upper)
+    dtype, is_weak = _counter_dtype(caller, lower, upper), typeof(lower).weak_type and typeof(upper).weak_type
     if not is_tracer(lower) and not is_tracer(upper):
         count = max(int(upper) - int(lower), 0)
         unroll = 1 if unroll is None else steps_at_once(caller, unroll, count)
-        return _scan_counting(caller, dtype.type(int(lower)), count, body_fun, init_val, unroll)
+        first = int(lower) if is_weak else dtype.type(int(lower))
+        return _scan_counting(caller, first, count, body_fun, init_val, unroll)
     if unroll is not None:
         raise ValueError(
             f"{caller} got unroll={unroll!r} beside a traced bound, so the number of steps is not known. Give integers "
             "as bounds, or leave unroll out."
         )
-    start, stop = convert_element_type(strong(lower), dtype), convert_element_type(strong(upper), dtype)
+    start, stop = (x if is_weak else convert_element_type(strong(x), dtype) for x in (lower, upper))
 
     @named_after(body_fun)  # so that messages name the user's function
     def step(state: CountedTo) -> CountedTo:
-        return CountedTo(add(state.i, 1), state.end, _count_on(caller, body_fun, state.i, state.value))
+        return CountedTo(state.i + 1, state.end, _count_on(caller, body_fun, state.i, state.value))
 
-    below = lambda state: lt(state.i, state.end)
+    below = lambda state: state.i < state.end
     return _run_unbounded(caller, below, step, CountedTo(start, stop, init_val), CHECKPOINTS).value
 
 
@@ -386,7 +387,7 @@ def _scan_counting(
 ) -> Any:
     @named_after(body_fun)
     def step(state: Counted, _: None) -> tuple[Counted, None]:
-        return Counted(add(state.i, 1), _count_on(caller, body_fun, *state)), None
+        return Counted(state.i + 1, _count_on(caller, body_fun, *state)), None
 
     (_, value), _ = run_scan(caller, step, Counted(start, init_val), None, count, False, unroll)
     return value
