@@ -45,7 +45,7 @@ def common_shape(avals: Sequence[Any]) -> Shape | None:
 
     >>> import numpy as np
     >>> from calque_core import typeof
-    >>> from calque_core.extend import common_shape
+    >>> from calque_core.staging.elements import common_shape
     >>> x, y = typeof(np.zeros((2, 3))), typeof(np.zeros((1, 3)))
     >>> common_shape([typeof(1.0), x, x]), common_shape([x, y]), common_shape([typeof(1.0)])
     ((2, 3), None, None)
@@ -78,7 +78,7 @@ def acts_by_element(program: Jaxpr, shape: Shape, sums: Collection[Primitive] = 
 
     >>> import numpy as np
     >>> from calque_core import lax, make_jaxpr
-    >>> from calque_core.extend import acts_by_element
+    >>> from calque_core.staging.elements import acts_by_element
     >>> x = np.ones(3)
     >>> program = make_jaxpr(lambda x: lax.reduce_sum(2.0 * x))(x)
     >>> acts_by_element(program, (3,)), acts_by_element(program, (3,), [lax.reduce_sum_p])
