@@ -316,7 +316,7 @@ def fori_loop(
 
     >>> from calque_core.lax import fori_loop
     >>> fori_loop(0, 4, lambda i, total: total + i, 0)
-    np.int64(6)
+    6
     """
     check_callable(body_fun, "fori_loop")
     caller = loop_name("fori_loop", body_fun)
