@@ -226,13 +226,6 @@ def test_where_numpy_asks_nobody_the_error_says_what_to_write(fun, words):
         staged(fun, 2.0)
 
 
-def test_a_ufunc_of_a_python_function_names_the_one_for_traced_arrays():
-    words = refused(lambda x: np.frompyfunc(lambda a: 2 * a, 1, 1)(x), np.ones(2))
-    assert words.endswith(
-        "has no rule. It calls a Python function with elements. Use calque.numpy.frompyfunc, or call it with arrays."
-    )
-
-
 def test_a_function_of_an_ndarray_that_would_hold_tracers_names_the_other_one():
     words = refused(lambda x: np.full_like(np.zeros(3), x), 2.0)
     assert "Use calque.numpy.full_like in place of numpy.full_like" in words

@@ -117,3 +117,11 @@ def test_a_sum_of_segments_needs_their_number_where_it_is_not_known():
     with pytest.raises(ConcretizationTypeError, match=words):
         make_jaxpr(lambda ids: segments.segment_sum(X, ids))(np.arange(3))
     make_jaxpr(lambda ids: segments.segment_sum(X, ids, num_segments=3))(np.arange(3))
+
+
+def test_a_ufunc_of_a_python_function_names_the_one_for_traced_arrays():
+    with pytest.raises(TypeError) as caught:
+        make_jaxpr(lambda x: np.frompyfunc(lambda a: 2 * a, 1, 1)(x))(X)
+    assert str(caught.value).endswith(
+        "has no rule. It calls a Python function with elements. Use calque.numpy.frompyfunc, or call it with arrays."
+    )
