@@ -8,8 +8,9 @@
 | J-7 | a `fori_loop` whose bound is traced is a `while` | see below |
 | J-8 | a `scan` with a constant, a carry and two inputs | see below |
 
-Python scalars are weakly typed as arguments and literals alone.  So in J-8 no conversions are needed within the step,
-whose carry is strong from the start: the document converts carry and constant to the strong type there.
+Python scalars are weakly typed as arguments and literals alone.  So in J-7 the bound, a carry, is made strong before
+the loop, by one conversion; and in J-8 no conversions are needed within the step, whose carry is strong from the start:
+the document converts carry and constant to the strong type there.
 """
 
 import numpy as np
@@ -65,20 +66,21 @@ J7 = """\
 { lambda ; a:f32[16] b:i32[]. let
     c:f32[16] = broadcast_in_dim[broadcast_dimensions=() shape=(16,)] 1.0
     d:f32[16] = add a c
-    _:i32[] _:i32[] e:f32[16] = while[
-      body_jaxpr={ lambda ; f:f32[16] g:f32[16] h:i32[] i:i32[] j:f32[16]. let
-          k:i32[] = add h 1
-          l:f32[16] = mul f 3.0
-          m:f32[16] = add j l
-          n:f32[16] = add m g
-        in (k, i, n) }
+    e:i32[] = convert_element_type[new_dtype=int32 weak_type=False] b
+    _:i32[] _:i32[] f:f32[16] = while[
+      body_jaxpr={ lambda ; g:f32[16] h:f32[16] i:i32[] j:i32[] k:f32[16]. let
+          l:i32[] = add i 1
+          m:f32[16] = mul g 3.0
+          n:f32[16] = add k m
+          o:f32[16] = add n h
+        in (l, j, o) }
       body_nconsts=2
-      cond_jaxpr={ lambda ; o:i32[] p:i32[] q:f32[16]. let
-          r:bool[] = lt o p
-        in (r,) }
+      cond_jaxpr={ lambda ; p:i32[] q:i32[] r:f32[16]. let
+          s:bool[] = lt p q
+        in (s,) }
       cond_nconsts=0
-    ] c a 0 b d
-  in (e,) }"""
+    ] c a 0 e d
+  in (f,) }"""
 
 J8 = """\
 { lambda ; a:f32[16] b:f32[]. let

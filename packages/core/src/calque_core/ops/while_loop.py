@@ -309,8 +309,8 @@ def fori_loop(
 
     If both bounds are known when this is traced, the loop is a `scan`, and reverse mode keeps every step; otherwise it
     is a `while_loop`.  `unroll` is that of `scan`; it needs known bounds.
-    Dtype of i: that of the bounds.  Between Python integers it is a Python integer to other dtypes, as in a loop over
-    `range`: `x * i` has the dtype of an array `x` of floats.
+    Dtype of i: that of the bounds.  Between Python integers of 64 bits it is a Python integer to other dtypes, as in a
+    loop over `range`: `x * i` has the dtype of an array `x` of floats.
     Raises: TypeError if a bound is not an integer scalar, or the value changes its type; ValueError if the dtype of one
     bound cannot hold the other, or for `unroll` beside a traced bound.
 
@@ -320,7 +320,9 @@ def fori_loop(
     """
     check_callable(body_fun, "fori_loop")
     caller = loop_name("fori_loop", body_fun)
-    dtype, is_weak = _counter_dtype(caller, lower, upper), typeof(lower).weak_type and typeof(upper).weak_type
+    dtype = _counter_dtype(caller, lower, upper)
+    # In 32 bits a weak counter would have 64 where the program is evaluated outside of the block with that setting.
+    is_weak = dtype == np.int64 and typeof(lower).weak_type and typeof(upper).weak_type
     if not is_tracer(lower) and not is_tracer(upper):
         count = max(int(upper) - int(lower), 0)
         unroll = 1 if unroll is None else steps_at_once(caller, unroll, count)
