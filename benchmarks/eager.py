@@ -112,13 +112,32 @@ def narrow_rosenbrock(effort: Effort) -> Samples:
 
 @row("eager grad of Rosenbrock with slices, each call of another length", "us", autograd=1.0)
 def changing_lengths(effort: Effort) -> Samples:
-    """No call has the types of an earlier one: operations on elements run as code, slices and sums by their rules."""
+    """No call has the types of an earlier one: all operations run as code that serves every size."""
 
     def gradient(kit: Any) -> Any:
         grad, lengths = kit.grad(partial(rosenbrock, plain(kit))), count(10)
         return lambda: grad(points[: next(lengths)])
 
     points = np.linspace(-1.0, 1.0, LARGE)
+    check_agreement({k.name: gradient(k)() for k in kits("calque", "autograd")})
+    return race(effort, {k.name: gradient(k) for k in kits("calque", "autograd")}, per=1, unit=1e-6)
+
+
+@row("eager grad of a small network, each call with another number of examples", "us", autograd=1.0)
+def changing_batches(effort: Effort) -> Samples:
+    """Products and sums with a bias have new shapes at each call."""
+
+    def gradient(kit: Any) -> Any:
+        xp, numbers = plain(kit), count(10)
+
+        def loss(p: Any, examples: Any) -> Any:
+            hidden = xp.tanh(examples @ p["w1"] + p["b1"])
+            return xp.mean((xp.tanh(hidden @ p["w2"] + p["b2"]) @ p["w3"] + p["b3"]) ** 2)
+
+        grad = kit.grad(loss)
+        return lambda: grad(params, inputs[: next(numbers)])["w1"]
+
+    params, inputs = small_params(), np.linspace(-1.0, 1.0, LARGE * 16).reshape(LARGE, 16)
     check_agreement({k.name: gradient(k)() for k in kits("calque", "autograd")})
     return race(effort, {k.name: gradient(k) for k in kits("calque", "autograd")}, per=1, unit=1e-6)
 
