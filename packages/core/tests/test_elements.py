@@ -77,13 +77,6 @@ def test_a_primitive_whose_evaluation_takes_no_sizes_has_to_say_so():
     del kinds_in_every_size[swapped_p]
 
 
-def test_a_sum_counts_as_by_element_if_it_leaves_no_axis_and_is_asked_for():
-    sums = [lax.reduce_sum_p]
-    assert acts_by_element(make_jaxpr(lax.reduce_sum)(X), (2, 3), sums)
-    assert not acts_by_element(make_jaxpr(lax.reduce_max)(X), (2, 3), sums)
-    assert not acts_by_element(make_jaxpr(lambda x: lax.reduce_sum(x, 0))(X), (2, 3), sums)
-
-
 def test_arrays_have_a_common_shape_unless_two_differ_or_one_varies_along_a_mesh():
     x = typeof(X)
     assert common_shape([typeof(1.0), x, x]) == (2, 3)

@@ -99,7 +99,7 @@ def ordered_integers(build: Builder, x: IrValue, aval: ShapedArray) -> IrValue:
 
 
 def floats_of_integers(x: IrValue, aval: ShapedArray) -> IrValue:
-    """Return the floats of type `aval` of which `ordered_integers` made `x`."""
+    """Return floats of type `aval` from their `ordered_integers`, `x`."""
     wide, bits = _ordered_avals(aval)
     x = hlo.bitcast_convert(aval_to_ir_type(wide), _order_of_bits(x, bits))
     return x if wide is aval else hlo.convert(aval_to_ir_type(aval), x)

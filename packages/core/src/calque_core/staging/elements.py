@@ -1,15 +1,15 @@
-"""Programs that act on each element alone: made for arrays of one shape, they serve arrays of every shape.
+"""Programs of operations on elements, and of products: made for arrays of one shape, they serve arrays of all sizes.
 
-One idea: where all arrays of a program have one shape, and each equation is an operation on elements, nothing in the
-program depends on the sizes but its types.  So a plan that is made from it is made once, and not once per shape: data
-of other lengths at each call, such as sentences or batches, find the plan all the same.
+One idea: the code of such a program has no size in it, since ufuncs broadcast and products take the sizes of their
+operands.  So a plan that is made from it is made once, and not once per shape: data of other lengths at each call, such
+as sentences or batches, find the plan all the same.
 
-Read next: `plans.py`, which keeps one plan for all shapes.
+Read next: `plans.py`, which keeps one plan for all sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from calque_core.jaxprs.buffers import calls_of, unchanged
@@ -33,7 +33,7 @@ def sizes_that_do_not_matter(operation: Any, avals: Sequence[Any]) -> tuple[Shap
 
 
 def without_sizes(aval: Any) -> tuple[Any, ...]:
-    """Return what is left of a type without its sizes, as a part of a key: 0 and 1 stay apart from larger sizes.
+    """Return the key of a type without its sizes: the sizes 0 and 1 alone stay apart from larger ones.
 
     An axis of size 1 may be repeated.  Large arrays stay apart from small ones, whose code is another one.
     """
@@ -73,23 +73,21 @@ def is_large(aval: Any) -> bool:
 _LARGE = 8 << 10  # bytes
 
 
-def acts_by_element(program: Jaxpr, shape: Shape, sums: Collection[Primitive] = ()) -> bool:
-    """Tell whether each equation acts on each element of arrays of this shape alone, or is a sum of all elements.
+def acts_by_element(program: Jaxpr, shape: Shape) -> bool:
+    """Tell whether each equation acts on each element of arrays of this shape alone, so that blocks may run apart.
 
     >>> import numpy as np
-    >>> from calque_core import lax, make_jaxpr
+    >>> from calque_core import make_jaxpr
     >>> from calque_core.staging.elements import acts_by_element
     >>> x = np.ones(3)
-    >>> program = make_jaxpr(lambda x: lax.reduce_sum(2.0 * x))(x)
-    >>> acts_by_element(program, (3,)), acts_by_element(program, (3,), [lax.reduce_sum_p])
-    (False, True)
+    >>> [acts_by_element(make_jaxpr(f)(x), (3,)) for f in (lambda x: 2.0 * x, lambda x: x @ x)]
+    [True, False]
     """
     for eqn in program.eqns:
         avals = [x.aval for x in (*eqn.invars, *eqn.outvars)]
         if not all(type(aval) is ShapedArray and aval.shape in {(), shape} for aval in avals):
             return False
-        is_sum = eqn.primitive in sums and not eqn.outvars[0].aval.shape
-        if not (eqn.primitive.is_elementwise or is_sum):
+        if not eqn.primitive.is_elementwise:
             return False
     return not program.consts
 

@@ -195,8 +195,8 @@ def _complex_tanh(aval: ShapedArray, x: IrValue) -> IrValue:
     divisor = hlo.add(hlo.multiply(sinh, sinh), hlo.multiply(cos, cos))
     near = (hlo.divide(hlo.multiply(x, y), divisor) for x, y in ((sinh, cosh), (sin, cos)))
     far = hlo.real(out), hlo.imag(out)
-    parts = (hlo.select(is_near, close, away) for close, away in zip(near, far))
-    return hlo.complex(*(with_zero_of(part, side, part_aval) for part, side in zip(parts, (a, b))))
+    components = (hlo.select(is_near, close, away) for close, away in zip(near, far))
+    return hlo.complex(*(with_zero_of(x, side, part_aval) for x, side in zip(components, (a, b))))
 
 
 # Inverses of the hyperbolic functions
