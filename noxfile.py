@@ -191,7 +191,7 @@ def wheel_paths(packages: list[str]) -> list[str]:
 
 def wheel_path(package: str) -> str:
     """Return the built file of `package`; an error if there is not exactly one, since an index would fill the gap."""
-    [path] = WHEELS.glob(f"{import_name(package)}-*.whl")
+    [path] = WHEELS.glob(f"{project(package)['name'].replace('-', '_')}-*.whl")
     return str(path)
 
 
@@ -215,8 +215,9 @@ def third_party(packages: list[str]) -> list[str]:
 
 
 def import_name(package: str) -> str:
-    """Return the name that `package` is imported by, which is also its wheel's."""
-    return project(package)["name"].replace("-", "_")
+    """Return the name that `package` is imported by."""
+    [source] = (ROOT / "packages" / package / "src").glob("*/__init__.py")
+    return source.parent.name
 
 
 def project(package: str) -> dict:

@@ -2,6 +2,8 @@
 
 One idea: what is public is a text in the repository, `tests/docs/public_api/<module>.txt`, so that a change of it is a
 line that a reviewer sees.  A line is a name, its kind, and its parameters without annotations and with their defaults.
+The names alone, by module, are also a table of core, for the errors about a name of another package, and the page
+`docs/names.md`.
 """
 
 from __future__ import annotations
@@ -9,9 +11,12 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import textwrap
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from calque_core.extend import install_command
 
 MODULES = [
     "calque_pytree",
@@ -46,7 +51,24 @@ MODULES = [
     "calque.tree",
     "calque.tree_util",
 ]
+# The modules in which a user looks for a name, those that an error recommends first in front.
+TABLE = [
+    "calque_pytree",
+    "calque_core",
+    "calque_core.lax",
+    "calque_core.config",
+    "calque_autodiff",
+    "calque_jet",
+    "calque_batching",
+    "calque_xla_backend",
+    "calque_numpy",
+    "calque",
+]
+ROOT = Path(__file__).parents[2]
 FOLDER = Path(__file__).parent / "public_api"
+SIBLING_NAMES = ROOT / "packages" / "core" / "src" / "calque_core" / "sibling_names.py"
+PAGE = ROOT / "docs" / "names.md"
+OPENING_END = "<!-- the names -->\n"  # what follows in the page is written by this program
 ADDRESS = re.compile(r"<(?:function|class)? ?'?([\w.<>]+?)'?(?: object)?(?: at 0x\w+)?>")  # a default's, in its repr
 
 
@@ -95,10 +117,58 @@ def kind_of(value: Any) -> str:
     )
 
 
+def names_by_module() -> dict[str, list[str]]:
+    """Return the public names of each module of `TABLE`; a second path to one value is left out."""
+    paths: dict[tuple[str, int], str] = {}
+    for path in TABLE:
+        module = importlib.import_module(path)
+        modules = getattr(module, "_LATE", {}).get(path, "").split(", ")
+        for name in sorted(name for name in {*names_of(module), *modules} if name and not name.startswith("_")):
+            paths.setdefault((name, id(getattr(module, name))), path)
+    return {path: sorted(name for (name, _), place in paths.items() if place == path) for path in TABLE}
+
+
+def sibling_names() -> str:
+    """Return the source of the module of core that has the table."""
+    lines = [
+        '"""The public names of the packages of calque, by module: for the error about a name of another package.',
+        "",
+        "`python tests/docs/public_api.py` writes this module; a test compares it with the packages.",
+        '"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "NAMES = {",
+    ]
+    for path, names in names_by_module().items():
+        pieces = textwrap.wrap(" ".join(names), 108)
+        texts = [f'        "{piece} "' for piece in pieces[:-1]] + [f'        "{pieces[-1]}"']
+        lines += [f'    "{path}": "{pieces[0]}",'] if len(pieces) == 1 else [f'    "{path}": (', *texts, "    ),"]
+    return "\n".join([*lines, "}", ""])
+
+
+def page() -> str:
+    """Return the text of the page that says which package has a name."""
+    return (
+        PAGE.read_text(encoding="utf-8").partition(OPENING_END)[0]
+        + OPENING_END
+        + "".join(
+            f"\n## {path}\n\n`{install_command(path)}`\n\n{wrapped(names)}\n"
+            for path, names in names_by_module().items()
+        )
+    )
+
+
+def wrapped(names: list[str]) -> str:
+    return textwrap.fill(", ".join(f"`{name}`" for name in names), 118, break_long_words=False)
+
+
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for name in MODULES:
         (FOLDER / f"{name}.txt").write_text(described(name), encoding="utf-8")
+    SIBLING_NAMES.write_text(sibling_names(), encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

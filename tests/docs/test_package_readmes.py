@@ -49,5 +49,6 @@ def test_it_says_how_to_install_the_package(folder):
 
 def test_its_first_example_uses_the_package(folder):
     example = EXAMPLE.search((folder / "README.md").read_text())[1]
-    name = project(folder)["name"].replace("-", "_")
+    [source] = (folder / "src").glob("*/__init__.py")
+    name = source.parent.name
     assert re.search(rf"\b(?:import|from) {name}\b", example)

@@ -5,9 +5,14 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import inspect
+from types import ModuleType
 
+import numpy as np
 import pytest
-from public_api import FOLDER, MODULES, described
+from public_api import FOLDER, MODULES, PAGE, described, names_by_module, page
+
+from calque_core import sibling_names as table
+from calque_core.extend import install_command
 
 PACKAGES = [
     "calque_pytree",
@@ -62,10 +67,36 @@ def test_every_module_that_lists_public_names_has_a_text() -> None:
     assert {path.stem for path in FOLDER.iterdir()} == set(MODULES) >= set(PACKAGES)
 
 
+def test_the_table_for_errors_and_the_page_of_names_are_those_written_down() -> None:
+    written = {path: names.split() for path, names in table.NAMES.items()}
+    assert written == names_by_module(), "Run `python tests/docs/public_api.py`."
+    assert PAGE.read_text(encoding="utf-8") == page(), "Run `python tests/docs/public_api.py`."
+
+
+@pytest.mark.parametrize("package", [path for path in table.NAMES if path.count(".") == 0])
+def test_a_package_says_for_every_name_of_a_sibling_which_package_has_it(package: str) -> None:
+    module = importlib.import_module(package)
+    others = [(path, name) for path, names in names_by_module().items() if path != package for name in names]
+    missing = [(path, name) for path, name in others if not hasattr(module, name)]
+    assert len(missing) > 500
+    if package == "calque_pytree":  # it knows of no sibling
+        return
+    silent = [(path, name) for path, name in missing if f"{path}.{name}" not in words_about(module, name)]
+    assert [(path, name) for path, name in silent if not (package == "calque" and hasattr(np, name))] == []
+
+
+def words_about(module: ModuleType, name: str) -> str:
+    try:
+        getattr(module, name)
+    except AttributeError as error:
+        return str(error)
+    return ""
+
+
 @pytest.mark.parametrize("package", [package for package in PACKAGES if "." not in package])
 def test_a_package_says_its_version_as_its_distribution_does(package: str) -> None:
     module = importlib.import_module(package)
-    assert module.__version__ == importlib.metadata.version(package.replace("_", "-"))
+    assert module.__version__ == importlib.metadata.version(install_command(package).removeprefix("pip install "))
 
 
 def is_definition(value: object) -> bool:

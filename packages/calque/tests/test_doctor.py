@@ -39,7 +39,7 @@ def test_a_healthy_installation_has_status_0_and_shows_versions_devices_and_sett
     assert section(lines, "settings") == [f"CALQUE_CACHE={tmp_path / 'cache'}"]
     versions = section(lines, "versions")
     assert versions[0].startswith(f"Python {sys.version_info.major}.{sys.version_info.minor}")
-    assert f"calque {calque.__version__}" in versions
+    assert f"calque-transforms {calque.__version__}" in versions
     names = {line.split()[0] for line in versions[1:]}
     assert {*doctor.PACKAGES, "numpy", "jaxlib", "ml_dtypes"} <= names
     assert not (tmp_path / "cache").exists()  # the doctor only looks
@@ -66,7 +66,9 @@ sys.exit(main())
 def test_without_the_backend_it_says_so_and_nothing_is_wrong():
     status, lines = run("-c", WITHOUT_BACKEND)
     assert (status, lines[-1]) == (0, "nothing is wrong")
-    assert section(lines, "devices") == ["none, and no jit: calque-xla-backend comes with pip install 'calque[xla]'"]
+    assert section(lines, "devices") == [
+        'none, and no jit: calque-xla-backend comes with pip install "calque-transforms[xla]"'
+    ]
 
 
 BROKEN_BACKEND = """
@@ -136,11 +138,11 @@ def installed(monkeypatch):
 
 
 def test_packages_of_different_minors_are_named(installed):
-    installed({"calque": "0.1.3", "calque-core": "0.2.0"}, {"calque": ["calque-core<0.2,>=0.1"]})
+    installed({"calque-transforms": "0.1.3", "calque-core": "0.2.0"}, {"calque-transforms": ["calque-core<0.2,>=0.1"]})
     [fault] = doctor._versions().faults
     assert fault == (
-        "calque 0.1.3 needs calque-core<0.2,>=0.1, but calque-core 0.2.0 is installed. Install versions that go "
-        "together: pip install --upgrade calque calque-core."
+        "calque-transforms 0.1.3 needs calque-core<0.2,>=0.1, but calque-core 0.2.0 is installed. Install versions "
+        "that go together: pip install --upgrade calque-transforms calque-core."
     )
 
 
@@ -155,7 +157,8 @@ def test_a_jax_that_needs_another_jaxlib_is_named(installed):
 
 def test_requirements_that_hold_or_that_belong_to_an_extra_are_no_fault(installed):
     requirements = ["calque-core<0.2,>=0.1", "jaxlib>=9; extra == 'xla'", "numpy", "scipy>=1; python_version < '3'"]
-    installed({"calque": "0.1.0", "calque-core": "0.1.9", "jaxlib": "0.10.2", "numpy": "2.0"}, {"calque": requirements})
+    versions = {"calque-transforms": "0.1.0", "calque-core": "0.1.9", "jaxlib": "0.10.2", "numpy": "2.0"}
+    installed(versions, {"calque-transforms": requirements})
     assert doctor._versions().faults == []
 
 
@@ -185,6 +188,27 @@ def test_the_doctor_knows_every_variable_that_the_sources_read():
     texts = [path.read_text(encoding="utf-8") for source in sources for path in source.rglob("*.py")]
     names = {name for text in texts for name in re.findall(r"\"(CALQUE_[A-Z_]+)\"", text)}
     assert names == set(doctor.VARIABLES)
+
+
+REPLACED = """
+import sys
+import calque
+from calque import doctor
+calque.__dict__.clear()  # the facade's own __init__.py is gone: another author's package has written its file there
+sys.path.insert(0, {folder!r})
+sys.exit(doctor.main())
+"""
+
+
+def test_another_authors_package_in_the_place_of_the_facade_is_wrong(tmp_path):
+    info = tmp_path / "calque-0.3.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: calque\nVersion: 0.3.0\n")
+    (info / "RECORD").write_text("calque/__init__.py,,\n")
+    status, lines = run("-c", REPLACED.format(folder=str(tmp_path)), CALQUE_CACHE="off")
+    assert status == 1
+    words = r"The installed package calque 0\.3\.0 is another author's, and has the module calque in place of calque-tr"
+    assert re.match(words, section(lines, "wrong")[0])
 
 
 PLUGINS = """

@@ -55,7 +55,8 @@ except ModuleNotFoundError as error:
 """
     done = run(program)
     assert done.stdout.strip() == (
-        "calque.jit needs the compiler, which is a package of its own. Install it: pip install 'calque[xla]'."
+        "calque.jit needs the compiler, which is a package of its own. "
+        'Install it: pip install "calque-transforms[xla]".'
     ), done.stderr
 
 

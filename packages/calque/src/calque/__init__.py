@@ -26,6 +26,7 @@ from calque_core.config import (
     numpy_rank_promotion,
     set_mesh,
 )
+from calque_core.extend import install_advice as _install_advice
 from calque_core.extend import late_names as _late_names
 
 # fmt: off
@@ -214,7 +215,7 @@ def _load(module: str, name: str) -> _Any:
         if error.name not in ("calque_xla_backend", "jaxlib"):
             raise
         raise ModuleNotFoundError(
-            f"calque.{name} needs the compiler, which is a package of its own. Install it: pip install 'calque[xla]'.",
+            f"calque.{name} needs the compiler, which is a package of its own. {_install_advice('calque', 'xla')}",
             name=error.name,
         ) from None
 

@@ -1,7 +1,8 @@
 """`python -m calque.doctor`: print versions, devices and settings, and name each wrong setting.
 
 One idea: a report is a list of sections, each with its lines and with its faults.  A fault is one sentence that names
-the value and the remedy.  The exit status is 1 if there is a fault.
+the value and the remedy.  The exit status is 1 if there is a fault.  Nothing here imports `calque` itself: another
+author's package may have put its own module in that place, which is one of the faults.
 """
 
 from __future__ import annotations
@@ -14,14 +15,13 @@ import platform
 import re
 import sys
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import calque
-from calque import config
-from calque_core.extend import similar_name
+from calque_core import config
+from calque_core.extend import FACADE, facade_fault, import_at_rest, install_command, similar_name
 
 PACKAGES = (
-    "calque", "calque-pytree", "calque-core", "calque-autodiff", "calque-jet", "calque-batching", "calque-numpy",
+    FACADE, "calque-pytree", "calque-core", "calque-autodiff", "calque-jet", "calque-batching", "calque-numpy",
     "calque-xla-backend",
 )  # fmt: skip
 OTHERS = ("numpy", "jaxlib", "ml_dtypes", "scipy", "jax")
@@ -72,7 +72,8 @@ def main() -> int:
 def _versions() -> Section:
     lines = [f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"]
     lines += [f"{name} {_version(name) or 'is not installed'}" for name in (*PACKAGES, *OTHERS)]
-    return Section("versions", lines, list(_wrong_versions()))
+    stranger = facade_fault()
+    return Section("versions", lines, [*([stranger] if stranger else []), *_wrong_versions()])
 
 
 def _wrong_versions() -> Iterator[str]:
@@ -130,11 +131,17 @@ def _has_backend() -> bool:
     return importlib.util.find_spec("calque_xla_backend") is not None
 
 
+def _backend() -> Any:
+    return import_at_rest("calque_xla_backend")
+
+
 def _devices() -> Section:
     if not _has_backend():
-        return Section("devices", ["none, and no jit: calque-xla-backend comes with pip install 'calque[xla]'"], [])
+        return Section(
+            "devices", [f"none, and no jit: calque-xla-backend comes with {install_command('calque', 'xla')}"], []
+        )
     try:
-        devices = calque.devices()
+        devices = _backend().devices()
     except (ImportError, RuntimeError, ValueError) as error:  # of another jaxlib; XLA does not start; a wrong flag
         return Section("devices", ["none"], [str(error)])
     return Section("devices", [f"{device} ({device.platform})" for device in devices], [])
@@ -145,7 +152,7 @@ def _plugins() -> Section:
     if not _has_backend():
         return Section("plugins", ["none"], [])
     try:
-        known = calque.plugins()
+        known = _backend().plugins()
     except (ImportError, ValueError) as error:  # a line about the devices tells it, too
         return Section("plugins", ["none"], [str(error)] if isinstance(error, ValueError) else [])
     lines = [f"{plugin.platform}: {plugin.source}, {plugin.problem or plugin.library}" for plugin in known]
@@ -158,7 +165,7 @@ def _plugins() -> Section:
 def _disk() -> Section:
     title = "compiled programs on disk"
     try:
-        cache = calque.compilation_cache
+        cache = _backend().compilation_cache
     except ImportError:  # a line about the devices tells it
         return Section(title, ["none"], [])
     info = cache.cache_info()

@@ -30,7 +30,7 @@ def late_names(
     `names` maps a module to its names as an import statement has them: "sin, cos as cosine".  A module that is the
     package itself has modules as names.  `missing(name)` gives all other attributes, or None;
     `adapt(package, name, value)` gives the value that the package has under a name.
-    Raises: AttributeError for an unknown name, with the most similar name of the package.
+    Raises: AttributeError for an unknown name, with the package of calque that has it, or with the most similar name.
 
     >>> from calque_core.extend import late_names
     >>> get, names = late_names("my_package", {"math": "pi, tau as whole_turn"})
@@ -39,7 +39,14 @@ def late_names(
     >>> names()
     ['pi', 'whole_turn']
     """
-    return calque_pytree.late_names(package, names, missing, adapt=adapt, load=import_at_rest)
+
+    def elsewhere(name: str) -> Any:
+        value = None if missing is None else missing(name)
+        if value is None and not name.startswith("_") and (advice := _sibling_advice(package, name)):
+            raise AttributeError(f"{package} has no attribute {name!r}. {advice}", name=name)
+        return value
+
+    return calque_pytree.late_names(package, names, elsewhere, adapt=adapt, load=import_at_rest)
 
 
 def late_function(module: str, name: str) -> Callable[..., Any]:
@@ -74,3 +81,6 @@ def _import(name: str) -> ModuleType:
     if package:
         import_module(package)
     return import_module(name)
+
+
+_sibling_advice = late_function("calque_core.siblings", "sibling_advice")

@@ -10,7 +10,10 @@ that the primitive is linear, bilinear or constant.  For authors of transformati
 programs.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late
+
 from calque_core import register_internal_folder as _register_internal_folder
+from calque_core.extend import late_names as _late_names
 from calque_jet import rules
 from calque_jet.expansion import jet
 from calque_jet.jaxprs import jet_jaxpr
@@ -26,3 +29,6 @@ __all__ = [
     # for authors of transformations
     "jet_jaxpr", "JetTrace", "JetTracer",
 ]  # fmt: skip
+
+if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name
+    __getattr__, __dir__ = _late_names(__name__, {})

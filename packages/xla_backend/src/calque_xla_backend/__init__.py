@@ -3,10 +3,13 @@
 Read next: `verbs/jit.py`, then `modules/lowering.py` for how to write a lowering rule.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late
+
 import jaxlib as _jaxlib
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import register_internal_folder as _register_internal_folder
+from calque_core.extend import late_names as _late_names
 from calque_xla_backend import compilation_cache, distributed, ffi, multihost, rules
 from calque_xla_backend.artefacts.errors import ExportError
 from calque_xla_backend.artefacts.exported import Exported
@@ -115,3 +118,6 @@ __all__ = [
     "visualize_sharding",
     "with_sharding_constraint",
 ]
+
+if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name
+    __getattr__, __dir__ = _late_names(__name__, {})

@@ -12,6 +12,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from calque_core.distributions import install_advice
 from calque_core.frames.source import where
 from calque_core.late import import_at_rest
 from calque_core.types.array_methods import array_method
@@ -34,6 +35,6 @@ def __array_namespace__(self: Value, *, api_version: str | None = None) -> Modul
         if error.name != "calque_numpy":
             raise
         raise ModuleNotFoundError(
-            f"x.__array_namespace__{where()} needs the package calque-numpy. Install it: pip install calque-numpy.",
+            f"x.__array_namespace__{where()} needs the package calque-numpy. {install_advice('calque_numpy')}",
             name=error.name,
         ) from None

@@ -23,6 +23,7 @@ from calque_core.arrays.numpy_arithmetic import as_dtype
 from calque_core.arrays.numpy_names import function_named, function_names, ufunc_method, ufunc_named, ufunc_names
 from calque_core.arrays.numpy_sequences import SEQUENCES, array_of, has_tracer, host_values, with_arrays, with_items
 from calque_core.context import here
+from calque_core.distributions import install_advice
 from calque_core.errors import NumpyRuleError, similar_name
 from calque_core.frames.source import where
 from calque_core.late import import_at_rest
@@ -278,7 +279,7 @@ def _of_front(function: Any) -> Function:
         if function.__name__ not in _INSTEAD:
             raise NumpyRuleError(
                 f"{name} of a traced array{where()} needs the package calque-numpy. "
-                f"Install it: pip install calque-numpy. Or {_ADVICE['function']}."
+                f"{install_advice('calque_numpy')} Or {_ADVICE['function']}."
             ) from None
     implementation = _named.get((module, function.__name__)) or declared.get(function)
     if implementation is None:

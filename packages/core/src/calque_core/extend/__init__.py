@@ -30,6 +30,7 @@ if _TYPE_CHECKING:
     )
     from calque_core.custom.batching_rule import flat_batch
     from calque_core.custom.custom_call import CustomCall, CustomFunction, Signature, returned_pair, run_rule
+    from calque_core.distributions import FACADE, facade_fault, install_advice, install_command
     from calque_core.epoch import advance_rule_epoch, forget_with_rules
     from calque_core.errors import similar_name
     from calque_core.extend import numpy_functions
@@ -169,6 +170,7 @@ _LATE = {
     ),
     "calque_core.custom.batching_rule": "flat_batch",
     "calque_core.custom.custom_call": "CustomCall, CustomFunction, Signature, returned_pair, run_rule",
+    "calque_core.distributions": "FACADE, facade_fault, install_advice, install_command",
     "calque_core.epoch": "advance_rule_epoch, forget_with_rules",
     "calque_core.errors": "similar_name",
     "calque_core.extend": "numpy_functions",
@@ -323,6 +325,8 @@ __all__ = [
     "forget_with_rules", "rules_by_family",
     # Imports at the first use of a name
     "late_names", "late_function", "import_at_rest",
+    # What to install for a missing piece
+    "FACADE", "facade_fault", "install_advice", "install_command",
     # Programs
     "has_jaxpr", "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text",
     "is_debugging", "check_program", "run_program", "as_declared", "forwarded_inputs",

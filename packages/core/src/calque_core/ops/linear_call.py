@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from calque_core.calls.api_util import FlatFunction, check_callable, leaf_names
+from calque_core.distributions import install_advice
 from calque_core.errors import MissingRuleError
 from calque_core.frames.source import where
 from calque_core.frames.tracebacks import api_boundary
@@ -135,8 +136,8 @@ def linear_transpose_impl(*args: Value, jaxpr: Jaxpr, num_res: int) -> Sequence[
     decomposition = linear_transpose_p.adapted["decomposition"]
     if decomposition is None:
         raise MissingRuleError(
-            f"A transposed linear function was evaluated{where()}, but calque_core cannot transpose. Install the "
-            "package calque-autodiff, and import it.",
+            f"A transposed linear function was evaluated{where()}, but calque_core cannot transpose. Import "
+            f"calque_autodiff, which can. {install_advice('calque_autodiff')}",
             primitive="linear_transpose",
             kind="decomposition",
             package="calque_autodiff",

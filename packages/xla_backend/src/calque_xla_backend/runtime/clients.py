@@ -19,7 +19,14 @@ from typing import Any, NoReturn
 from jaxlib import version as jaxlib_version
 from jaxlib import xla_client as xc
 
-from calque_core.extend import fix_cpu_devices, fix_platforms, requested_cpu_devices, requested_platforms, where
+from calque_core.extend import (
+    fix_cpu_devices,
+    fix_platforms,
+    install_command,
+    requested_cpu_devices,
+    requested_platforms,
+    where,
+)
 from calque_xla_backend.runtime.distributed import cpu_client_options
 from calque_xla_backend.runtime.flags import check_flags
 from calque_xla_backend.runtime.plugins import start_plugin, usable_plugins
@@ -140,7 +147,7 @@ def _canonical(platform: str, known: list[str], request: str) -> str:
     for name in [platform, *_ALIASES.get(platform, ())]:
         if name in known:
             return name
-    hint = " A GPU needs its plugin: pip install 'calque-xla-backend[cuda13]'." if platform in GPUS else ""
+    hint = f" A GPU needs its plugin: {install_command('calque_xla_backend', 'cuda13')}." if platform in GPUS else ""
     raise ValueError(f"{request}, but there is no such device. Use one of: {', '.join(sorted(known))}.{hint}")
 
 
