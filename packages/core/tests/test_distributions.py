@@ -1,43 +1,27 @@
-"""What to install: the commands in messages, and another author's package in the place of the facade.
-
-Installed packages are real here: folders of metadata in front of the others on `sys.path`.
-"""
+"""What to install: the commands in messages, and another author's package in the place of the facade."""
 
 from __future__ import annotations
 
 import sys
-from email.message import Message
 
 import pytest
 
-from calque_core import lax, make_jaxpr
+from calque_core import distributions, lax, make_jaxpr
 from calque_core.distributions import FACADE, distribution_of, facade_fault, install_advice, install_command
 
 
 @pytest.fixture
-def installed(tmp_path, monkeypatch):
-    """Return a function that installs a package, as far as its metadata tell, which has these files."""
-    monkeypatch.setattr(sys, "path", [path for path in sys.path if not has_facade(path)])
+def installed(monkeypatch):
+    """Return a function that makes these packages, by name and version, the owners of the module `calque`."""
 
-    def install(name, version, *files):
-        folder = tmp_path / name
-        info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
-        info.mkdir(parents=True)
-        metadata = Message()
-        for key, value in [("Metadata-Version", "2.1"), ("Name", name), ("Version", version)]:
-            metadata[key] = value
-        (info / "METADATA").write_text(metadata.as_string())
-        (info / "RECORD").write_text("".join(f"{file},,\n" for file in files))
-        for file in files:
-            (folder / file).parent.mkdir(parents=True, exist_ok=True)
-            (folder / file).write_text("")
-        monkeypatch.syspath_prepend(folder)
+    def install(**versions):
+        names = {name.replace("_", "-"): version for name, version in versions.items()}
+        monkeypatch.setattr(distributions, "_packages_distributions", lambda: {"calque": [*names]})
+        monkeypatch.setattr(distributions, "_version", names.get)
+        facade_fault.cache_clear()
 
-    return install
-
-
-def has_facade(path):
-    return "packages" in path and path.endswith("calque/src")
+    yield install
+    facade_fault.cache_clear()
 
 
 def test_each_package_has_the_name_of_its_module_but_the_facade():
@@ -51,13 +35,13 @@ def test_a_command_quotes_an_extra_for_every_shell():
 
 
 def test_without_a_stranger_the_advice_is_one_sentence(installed):
-    installed("calque-transforms", "0.1.0", "calque/__init__.py")
+    installed(calque_transforms="0.1.0")
     assert facade_fault() is None
     assert install_advice("calque_numpy") == "Install it: pip install calque-numpy."
 
 
 def test_another_authors_package_in_the_place_of_the_facade_is_named(installed):
-    installed("calque", "0.3.0", "calque/__init__.py", "calque/cli.py")
+    installed(calque="0.3.0")
     fault = (
         "The installed package calque 0.3.0 is another author's, and has the module calque in place of "
         "calque-transforms. Remove it: pip uninstall calque."
@@ -67,8 +51,7 @@ def test_another_authors_package_in_the_place_of_the_facade_is_named(installed):
 
 
 def test_a_stranger_beside_the_facade_has_replaced_files_of_it(installed):
-    installed("calque_transforms", "0.1.0", "calque/__init__.py")
-    installed("calque", "0.3.0", "calque/__init__.py")
+    installed(calque_transforms="0.1.0", calque="0.3.0")
     assert facade_fault() == (
         "The installed package calque 0.3.0 is another author's, and has the module calque in place of "
         "calque-transforms. Remove it: pip uninstall calque; then pip install --force-reinstall --no-deps "
@@ -77,8 +60,7 @@ def test_a_stranger_beside_the_facade_has_replaced_files_of_it(installed):
 
 
 def test_several_strangers_are_named_at_once(installed):
-    installed("calque", "0.3.0", "calque/__init__.py")
-    installed("calque-calendar", "1.0", "calque/dates.py")
+    installed(calque="0.3.0", calque_calendar="1.0")
     assert facade_fault() == (
         "The installed package calque 0.3.0, calque-calendar 1.0 are other authors', and have the module calque in "
         "place of calque-transforms. Remove it: pip uninstall calque calque-calendar."
@@ -86,7 +68,7 @@ def test_several_strangers_are_named_at_once(installed):
 
 
 def test_the_messages_about_missing_pieces_name_the_stranger(installed, monkeypatch):
-    installed("calque", "0.3.0", "calque/__init__.py")
+    installed(calque="0.3.0")
     monkeypatch.setitem(sys.modules, "calque_numpy", None)  # as if it were not installed
     with pytest.raises(
         ModuleNotFoundError, match=r"pip install calque-numpy\. The installed package calque 0\.3\.0 is"

@@ -9,6 +9,8 @@ Read next: `siblings.py`, which says which package has a public name.
 
 from __future__ import annotations
 
+from functools import cache
+
 from calque_pytree import late_function
 
 FACADE = "calque-transforms"
@@ -17,6 +19,7 @@ FACADE = "calque-transforms"
 def distribution_of(module: str) -> str:
     """Return the name on an index of the package that has a module of ours.
 
+    >>> from calque_core.distributions import distribution_of
     >>> distribution_of("calque_numpy.linalg"), distribution_of("calque")
     ('calque-numpy', 'calque-transforms')
     """
@@ -27,6 +30,7 @@ def distribution_of(module: str) -> str:
 def install_advice(module: str, extra: str = "") -> str:
     """Return the sentence that says how to install the package of a module; one more if a stranger has its place.
 
+    >>> from calque_core.extend import install_advice
     >>> install_advice("calque", "xla")
     'Install it: pip install "calque-transforms[xla]".'
     """
@@ -39,6 +43,7 @@ def install_command(module: str, extra: str = "") -> str:
     return f'pip install "{name}[{extra}]"' if extra else f"pip install {name}"
 
 
+@cache  # it reads the metadata of all installed packages: 20 ms
 def facade_fault() -> str | None:
     """Return the sentences about a package of another author that has the module `calque`; None if there is none."""
     owners = sorted(set(_packages_distributions().get("calque", ())))

@@ -17,6 +17,7 @@ def sibling_advice(package: str, name: str) -> str | None:
 
     `package` is the module that lacks it; a module that is none of ours gets no advice.
 
+    >>> from calque_core.siblings import sibling_advice
     >>> sibling_advice("calque_autodiff", "vmap")
     'Use calque_batching.vmap (pip install calque-batching).'
     """
