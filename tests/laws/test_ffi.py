@@ -76,7 +76,7 @@ def test_vmap_without_a_method_says_which_there_are(example):
 def test_without_a_rule_a_derivative_is_refused_with_the_way_out(example):
     with pytest.raises(NotImplementedError, match=r"'ffi_call' not implemented") as caught:
         jvp(call_of(None), (X,), (X,))
-    assert any("made with custom_jvp or custom_vjp" in note for note in caught.value.__notes__)
+    assert "made with custom_jvp or custom_vjp" in str(caught.value)
 
 
 def test_a_constant_call_inside_a_derivative_is_a_constant(example):

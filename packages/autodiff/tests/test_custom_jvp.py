@@ -330,7 +330,7 @@ def test_a_rule_that_is_not_linear_in_its_tangents_is_blamed_by_its_line(name, u
     with pytest.raises(MissingRuleError, match=words) as caught:
         use(f)
     assert "Write the rule with operations that are linear in the tangents." in str(caught.value)
-    assert not any("deftranspose" in note for note in caught.value.__notes__)
+    assert "deftranspose" not in str(caught.value)
 
 
 AFFINE_RULES = {

@@ -382,7 +382,7 @@ def test_a_residual_that_hides_a_traced_value_is_named(called):
     assert grad(f)(3.0) == 6.0
     with pytest.raises(UnexpectedTracerError, match=r"an escaped tracer .* has ended") as caught:
         grad(called(f))(3.0)
-    (note,) = [note for note in caught.value.__notes__ if "residuals" in note]
+    note = str(caught.value).splitlines()[-1]
     assert note.startswith("The residuals of <lambda> (test_custom_vjp.py:")
     assert note.endswith("may close over traced values. Return these values themselves from fwd.")
 
@@ -425,8 +425,8 @@ def test_a_backward_rule_cannot_write_to_what_the_rest_of_the_derivative_uses(si
     pull = vjp(lambda x: f(x) + x, x)[1]
     with pytest.raises(ValueError, match="read-only") as error:
         pull(ct)
-    assert "The backward rule of f (test_custom_vjp.py" in error.value.__notes__[0]
-    assert "Make a new array" in error.value.__notes__[0]
+    assert "The backward rule of f (test_custom_vjp.py" in str(error.value)
+    assert "Make a new array" in str(error.value)
 
     f.defvjp(lambda x: (x * 2.0, x * 3.0), lambda residual, g: (np.multiply(residual, 0.0, out=residual),))
     with pytest.raises(ValueError, match="read-only"):

@@ -92,7 +92,8 @@ def test_a_missing_rule_says_who_reads_it_and_how_to_give_it(fma_p):
     with pytest.raises(NotImplementedError, match="Differentiation rule for 'fma' not implemented") as caught:
         jvp(square_add(fma_p), (2.0, 10.0), (1.0, 1.0))
     notes = "\n".join(caught.value.__notes__)
-    assert "calque_autodiff reads this rule; register one with calque_autodiff.defjvp(fma_p, ...)." in notes
+    remedy = "calque_autodiff reads this rule; register one with calque_autodiff.defjvp(fma_p, ...)."
+    assert str(caught.value).splitlines()[1:] == [remedy]
     assert "'fma' was bound at test_define.py:" in notes
 
 
@@ -158,9 +159,8 @@ def test_holes_are_quoted_by_the_error():
     not_linear(cube_p)
     with pytest.raises(MissingRuleError) as caught:
         linear_transpose(cube_p.bind, 1.0)(1.0)
-    assert (
-        "There is none because it is not linear; only the derivative of a function is transposed."
-        in caught.value.__notes__
+    assert "There is none because it is not linear; only the derivative of a function is transposed." in str(
+        caught.value
     )
 
 

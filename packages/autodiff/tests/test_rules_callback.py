@@ -125,7 +125,7 @@ def test_other_calls_have_no_derivative_and_the_error_says_what_to_do(call):
             run()
         assert (
             "There is none because calque cannot look into a Python function. Put the call into a function that has a "
-            "derivative of its own, made with custom_jvp or custom_vjp." in caught.value.__notes__
+            "derivative of its own, made with custom_jvp or custom_vjp." in str(caught.value)
         )
 
 

@@ -23,7 +23,7 @@ def test_a_square_q_of_a_tall_matrix_has_no_derivative(pivoting):
 def test_reflections_say_which_function_has_a_derivative(fun):
     with pytest.raises(MissingRuleError) as caught:
         jvp(fun, (TALL,), (TALL,))
-    assert any("differentiate lax.linalg.qr" in note for note in caught.value.__notes__)
+    assert "differentiate lax.linalg.qr" in str(caught.value)
 
 
 def test_a_gradient_lies_in_the_triangle_that_is_read():

@@ -70,4 +70,4 @@ def test_partial_evaluation_records_the_whole_equation(known):
 def test_a_root_is_not_transposed():
     with pytest.raises(NotImplementedError, match=r"Transpose rule .* for 'custom_root' not implemented") as caught:
         linear_transpose(lambda a: cube_root(a)[0], 8.0)(1.0)
-    assert any("it is not linear" in note for note in caught.value.__notes__)
+    assert "it is not linear" in str(caught.value)

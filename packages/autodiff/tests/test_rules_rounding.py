@@ -34,4 +34,4 @@ def test_grad_through_a_bool_is_zero():
 def test_transposing_a_rounding_says_that_its_derivative_is_zero():
     with pytest.raises(MissingRuleError, match=r"Transpose rule .* for 'floor' not implemented") as caught:
         linear_transpose(lax.floor, 1.0)(1.0)
-    assert any("its derivative is zero: rounding is piecewise constant" in note for note in caught.value.__notes__)
+    assert "its derivative is zero: rounding is piecewise constant" in str(caught.value)

@@ -26,7 +26,7 @@ def test_a_primitive_without_a_rule_is_refused_by_name_and_told_how_to_get_one(m
         vmap(square_add(multiply_add_p))(np.array([2.0, 3.0]), np.array([10.0, 20.0]))
 
     notes = "\n".join(caught.value.__notes__)
-    assert "register one with calque_batching.defbatch(multiply_add_p, fn)" in notes
+    assert "register one with calque_batching.defbatch(multiply_add_p, fn)" in str(caught.value)
     assert "'multiply_add' was bound at test_define.py:" in notes
     assert "Rules that 'multiply_add' has: impl." in notes
 

@@ -21,7 +21,7 @@ def swap(x, y):
 def test_without_it_the_error_names_it():
     with pytest.raises(MissingRuleError, match="Batching rule for 'swap' not implemented") as caught:
         vmap(swap)(XS, XS)
-    assert "vmap(.., missing='loop') runs 'swap' for one element after the other." in caught.value.__notes__
+    assert "vmap(.., missing='loop') runs 'swap' for one element after the other." in str(caught.value)
 
 
 def test_other_values_of_it_are_refused():

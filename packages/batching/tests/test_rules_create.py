@@ -29,4 +29,4 @@ def test_a_counter_is_made_once_for_all_elements():
 def test_the_missing_rule_of_iota_gives_its_reason():
     error = missing_rule(iota_p, "batch")
 
-    assert "There is none because it has no operands." in error.__notes__
+    assert "There is none because it has no operands." in str(error)

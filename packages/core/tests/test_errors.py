@@ -17,6 +17,7 @@ from calque_core import (
     UnexpectedTracerError,
     make_jaxpr,
 )
+from calque_core.errors import add_remedy
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,28 @@ def test_a_missing_rule_says_what_was_looked_for():
         "cpu",
     )
     assert MissingRuleError("", primitive="sin", kind="jvp", package="calque_autodiff").platform is None
+
+
+def test_a_remedy_is_a_line_of_the_message_once():
+    error = ValueError("assignment destination is read-only")
+    for _ in range(2):
+        add_remedy(error, "Make a new array.")
+    assert str(error) == "assignment destination is read-only\nMake a new array."
+    assert not hasattr(error, "__notes__")
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), OSError(2, "no file"), ValueError(), ValueError(1)])
+def test_a_message_that_is_no_text_keeps_its_form_and_gets_the_remedy_as_a_note(error):
+    before = str(error), error.args
+    for _ in range(2):
+        add_remedy(error, "Make a new array.")
+    assert (str(error), error.args) == before
+    assert error.__notes__ == ["Make a new array."]
+
+
+def test_the_summary_of_a_missing_rule_is_its_first_line():
+    error = MissingRuleError("no rule\nRegister one.", primitive="sin", kind="jvp", package="calque_autodiff")
+    assert error.summary == "no rule"
 
 
 def test_a_missing_rule_survives_a_process_boundary():

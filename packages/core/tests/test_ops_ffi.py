@@ -38,7 +38,7 @@ def test_core_alone_has_no_kernels_and_says_so():
         pytest.skip("a backend is imported")
     with pytest.raises(NotImplementedError, match=r"Evaluation rule for 'ffi_call' not implemented") as caught:
         ffi_call("norm", KERNEL)(X)
-    assert any("Import calque_xla_backend" in note for note in caught.value.__notes__)
+    assert "Import calque_xla_backend" in str(caught.value)
 
 
 def test_wrong_options_are_refused():

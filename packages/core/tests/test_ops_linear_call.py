@@ -162,7 +162,8 @@ def test_cotangents_of_other_types_than_those_of_the_results_are_refused():
 def test_without_the_package_that_transposes_evaluation_says_what_to_do(monkeypatch):
     monkeypatch.delitem(linear_transpose_p.adapted, "decomposition", raising=False)
     with pytest.raises(
-        NotImplementedError, match=rf"evaluated at {HERE}.*Install the package calque-autodiff, and import it\.$"
+        NotImplementedError,
+        match=rf"evaluated at {HERE}.*Import calque_autodiff, which can\. Install it: pip install calque-autodiff\.$",
     ):
         linear_transpose_p.bind(np.ones(3), np.ones(3), 1.0, jaxpr=PROGRAM, num_res=1)
 

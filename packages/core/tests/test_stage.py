@@ -168,7 +168,7 @@ def test_writing_to_a_large_captured_array_is_refused_with_the_reason():
 
     with pytest.raises(ValueError, match="read-only") as caught:
         make_jaxpr(fun)(1.0)
-    note = caught.value.__notes__[0]
+    note = str(caught.value).splitlines()[1]
     place = rf"make_jaxpr of fun \({HERE}:{fun.__code__.co_firstlineno}\)"
     assert re.match(
         rf"{place} captured large NumPy arrays and makes them read-only until it ends: .*\. Copy the array", note

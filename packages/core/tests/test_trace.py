@@ -191,8 +191,8 @@ def test_a_trace_that_binds_for_itself_is_told_the_operation_the_line_and_the_pa
     ):
         with pytest.raises(RecursionError, match=words) as caught:
             start(trace_class, 1.0)
-        assert caught.value.__notes__[0].startswith(f"Bind for the parent, {parent}")
-        assert "`with calque_core.tracing(self.parent): ...`." in caught.value.__notes__[0]
+        assert str(caught.value).splitlines()[1].startswith(f"Bind for the parent, {parent}")
+        assert str(caught.value).endswith("`with calque_core.tracing(self.parent): ...`.")
         assert len(traceback.format_exception(caught.value)) < 20
 
 

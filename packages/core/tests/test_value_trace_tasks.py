@@ -254,7 +254,7 @@ def test_the_slope_of_a_slope_tells_the_two_apart():
 def test_a_primitive_that_the_author_forgot_is_missing_by_name():
     with pytest.raises(core.MissingRuleError, match="Rule 'dual number' for 'tanh' not implemented") as caught:
         slope(np.tanh)(1.0)
-    assert any('tanh_p.def_rule("dual number", fn)' in note for note in caught.value.__notes__)
+    assert 'tanh_p.def_rule("dual number", fn)' in str(caught.value)
 
 
 # 6. Intervals

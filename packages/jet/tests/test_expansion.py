@@ -285,8 +285,7 @@ def test_a_primitive_with_a_rule_of_its_own():
 def test_a_primitive_without_any_rule_is_refused_with_what_to_register():
     with pytest.raises(MissingRuleError, match="Taylor rule for 'bare_cube' not implemented") as caught:
         taylor(cubed("bare_cube").bind, 2.0, 2)
-    assert any("calque_jet reads this rule; register one with bare_cube_p.def_rule" in note
-               for note in caught.value.__notes__)  # fmt: skip
+    assert "calque_jet reads this rule; register one with bare_cube_p.def_rule" in str(caught.value)
 
 
 def test_a_rule_that_gives_an_infinity_says_so_under_debug_nans():

@@ -268,9 +268,11 @@ def test_P_06_jit_without_a_type_rule_says_what_is_missing():
     with pytest.raises(NotImplementedError) as caught:
         jit(f.square_add)(2.0, 10.0)
     error = caught.value
-    assert str(error) == "Abstract evaluation for 'multiply_add' not implemented"
-    assert error.__notes__[:-1] == [
+    assert str(error).splitlines() == [
+        "Abstract evaluation for 'multiply_add' not implemented",
         "calque_core reads this rule; register one with multiply_add_p.def_abstract_eval(fn).",
+    ]
+    assert error.__notes__[:-1] == [
         f.bind_note(),
         "Rules that 'multiply_add' has: impl.",
     ]
@@ -286,10 +288,12 @@ def test_P_08_jit_without_a_lowering_rule_types_once_and_says_what_is_missing(dt
     assert [(kind, *map(repr, avals)) for kind, *avals in f.log] == [("abstract_eval", *(f"~{dtype}[]",) * 3)]
     assert repr(f.primitive.rules["abstract_eval"](*f.log[0][1:])) == f"{dtype}[]"
     error = caught.value
-    assert str(error) == "MLIR translation rule for primitive 'multiply_add' not found for platform cpu"
     how = "calque_xla_backend.register_lowering(multiply_add_p, fn, platform='cpu')"
-    assert error.__notes__[:3] == [
+    assert str(error).splitlines() == [
+        "MLIR translation rule for primitive 'multiply_add' not found for platform cpu",
         f"calque_xla_backend reads this rule; register one with {how}.",
+    ]
+    assert error.__notes__[:2] == [
         f.bind_note(),
         "Rules that 'multiply_add' has: abstract_eval, impl.",
     ]

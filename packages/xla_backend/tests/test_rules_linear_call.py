@@ -49,7 +49,7 @@ def test_a_transpose_that_was_not_computed_is_not_compiled(monkeypatch):
     monkeypatch.delitem(linear_transpose_p.adapted, "decomposition", raising=False)
     with pytest.raises(MissingRuleError, match="MLIR translation rule for primitive 'linear_transpose'") as caught:
         jit(transposed)(np.ones(2), np.ones(2))
-    assert any("its transposed program is lowered instead" in n for n in caught.value.__notes__)
+    assert "its transposed program is lowered instead" in str(caught.value)
 
 
 def test_a_transpose_compiles_by_its_decomposition(monkeypatch):

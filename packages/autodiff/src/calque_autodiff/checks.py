@@ -154,14 +154,12 @@ def blame_derivative_rule(error: MissingRuleError) -> None:
     """Say, in an error of the transpose of a derivative, that an operation is not linear: a derivative rule has it."""
     if not error.refusal and error.hole != NOT_LINEAR:
         return
-    text = f"it {error.refusal}" if error.refusal else str(error.args[0])
+    text = f"it {error.refusal}" if error.refusal else error.summary
     message = (
         f"a derivative rule is not linear in its tangents, because of '{error.primitive}'{error.place}: {text}. "
         "Write the rule with operations that are linear in the tangents."
     )
     error.args = (message,)
-    notes = getattr(error, "__notes__", [])
-    error.__notes__ = [note for note in notes if not note.startswith(("There is none", "calque_autodiff reads"))]
 
 
 _ASK_THE_LAWS = "Check the rules of your primitives with calque.testing.check_primitive."

@@ -36,6 +36,7 @@ from calque_core.extend import (
     JaxprFunction,
     add_option,
     add_options,
+    add_remedy,
     all_take_plans,
     are_canonical,
     captured_tracers,
@@ -206,7 +207,7 @@ class BatchTrace(Trace):
         """
         if self.axis.missing != "loop":
             error = missing_rule(primitive, "batch")
-            error.add_note(f"vmap(.., missing='loop') runs '{primitive.name}' for one element after the other.")
+            add_remedy(error, f"vmap(.., missing='loop') runs '{primitive.name}' for one element after the other.")
             raise error
         is_mapped = [d is not None for d in dims]
         shared = unmarked(vals, is_mapped)

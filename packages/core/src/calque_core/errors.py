@@ -1,4 +1,4 @@
-"""The error classes of calque, and the name that a misspelt one resembles.
+"""The error classes of calque, the remedy in an error's message, and the name that a misspelt one resembles.
 
 `TypeError` is for wrong kinds and dtypes, `ValueError` for wrong sizes; the classes here are for all other errors.  The
 concrete-value errors subclass TypeError, as JAX's do.
@@ -62,9 +62,34 @@ class MissingRuleError(NotImplementedError):
         super().__init__(message)
         self.primitive, self.kind, self.package, self.platform = primitive, kind, package, platform
 
+    @property
+    def summary(self) -> str:
+        """The first line of the message, without the remedy."""
+        return str(self).partition("\n")[0]
+
     def __reduce__(self) -> Any:  # a pool of processes sends errors back pickled
         make = partial(type(self), primitive=self.primitive, kind=self.kind, package=self.package)
         return make, self.args, vars(self)
+
+
+def add_remedy(error: BaseException, remedy: str) -> None:
+    """Add a line to the message of an error: what to do, so that a log that prints `str(error)` has it.
+
+    An error whose message is not a text, as some libraries raise, gets a note.  A second call changes nothing.
+
+    >>> from calque_core.extend import add_remedy
+    >>> error = ValueError("assignment destination is read-only")
+    >>> add_remedy(error, "Make a new array.")
+    >>> print(error)
+    assignment destination is read-only
+    Make a new array.
+    """
+    if remedy in str(error) or remedy in getattr(error, "__notes__", ()):
+        return
+    if len(error.args) == 1 and str(error) == error.args[0]:
+        error.args = (f"{error}\n{remedy}",)
+    else:
+        error.add_note(remedy)
 
 
 def similar_name(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ConcretizationTypeError, canonicalize_dtype, implements, is_tracer, lax, typeof
-from calque_core.extend import integer, where
+from calque_core.extend import add_remedy, integer, where
 from calque_core.extend.numpy_functions import (
     as_dtype,
     at,
@@ -65,7 +65,7 @@ def repeat(a: Value, repeats: Any, axis: int | None = None, *, total_repeat_leng
     try:
         counts = one_or_several("repeat", "repeats", repeats)
     except ConcretizationTypeError as error:
-        error.add_note("Or give the length of the result: calque.numpy.repeat(x, repeats, total_repeat_length=n).")
+        add_remedy(error, "Or give the length of the result: calque.numpy.repeat(x, repeats, total_repeat_length=n).")
         raise
     if any(count < 0 for count in counts):
         raise ValueError(f"repeat{where()}: repeats is {repeats!r}. Give numbers of zero or more.")

@@ -16,6 +16,7 @@ from calque_core import CustomRules, UnexpectedTracerError, typeof
 from calque_core.extend import (
     CustomCall,
     CustomFunction,
+    add_remedy,
     check_callable,
     describe_value,
     is_array_like,
@@ -142,9 +143,10 @@ def flat_bwd(
         except UnexpectedTracerError as error:
             static = [x for x in static_leaves if x is not None]
             if static:
-                error.add_note(
+                add_remedy(
+                    error,
                     f"The residuals of {call.name} hold {describe_value(static[0])}, which may close over traced "
-                    "values. Return these values themselves from fwd."
+                    "values. Return these values themselves from fwd.",
                 )
             raise
         who, count = call.rule_name("bwd rule", bwd), len(call.in_tree.children())

@@ -39,6 +39,7 @@ from calque_core.extend import (
     JaxprTrace,
     Mask,
     Pullback,
+    add_remedy,
     close_rules,
     copy_shared,
     here,
@@ -141,9 +142,10 @@ def _pullback(
             bars = bwd(_read_only(residuals), _read_only(cts))
         except ValueError as error:
             if "read-only" in str(error):
-                error.add_note(
+                add_remedy(
+                    error,
                     f"The backward rule of {rules.name} gets read-only arrays, because the rest of the derivative uses "
-                    "them too. Make a new array, g = g * 2.0, or change a copy, g.copy()."
+                    "them too. Make a new array, g = g * 2.0, or change a copy, g.copy().",
                 )
             raise
         return [*[None] * known, *copy_shared(marked(bars, nonzeros), residuals, cts)]

@@ -91,8 +91,9 @@ def transposed_solver(solve: Jaxpr, num_consts: int) -> Jaxpr:
     except MissingRuleError as error:
         raise MissingRuleError(
             f"The linear solve{where()} cannot be differentiated in reverse mode: it has no transpose_solve, and the "
-            f"operations of its solver cannot be transposed: {error} Give custom_linear_solve a transpose_solve, or "
-            "symmetric=True for a symmetric operator; for custom_root, call custom_linear_solve in tangent_solve.",
+            f"operations of its solver cannot be transposed: {error.summary.rstrip('.')}. "
+            "Give custom_linear_solve a transpose_solve, or symmetric=True for a symmetric operator; for custom_root, "
+            "call custom_linear_solve in tangent_solve.",
             primitive="custom_linear_solve",
             kind="transpose",
             package="calque_autodiff",

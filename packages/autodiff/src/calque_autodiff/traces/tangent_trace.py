@@ -39,6 +39,7 @@ from calque_core.extend import (
     Captures,
     JaxprTrace,
     JitTracer,
+    add_remedy,
     entered,
     has_jaxpr,
     here,
@@ -186,14 +187,13 @@ class TangentTrace(JaxprTrace):
 
 
 def _explain_recursion(primitive: Primitive, error: RecursionError) -> None:
-    """Add a note to the error, once: the rule may bind its own primitive, which is split by the rule again."""
-    cause = f"If the partial_eval rule of '{primitive.name}' binds '{primitive.name}' on tangents"
-    if not any(cause in note for note in getattr(error, "__notes__", ())):
-        error.add_note(
-            f"{cause}, it calls itself without end. Record the equation: "
-            f"JaxprTrace.process_primitive(current_trace(), {primitive.name}_p, operands, params), with JaxprTrace of "
-            "calque_core.extend."
-        )
+    """Say in the error, once, that the rule may bind its own primitive, which is split by the rule again."""
+    add_remedy(
+        error,
+        f"If the partial_eval rule of '{primitive.name}' binds '{primitive.name}' on tangents, it calls itself without "
+        f"end. Record the equation: JaxprTrace.process_primitive(current_trace(), {primitive.name}_p, operands, params)"
+        ", with JaxprTrace of calque_core.extend.",
+    )
 
 
 def _is_staged_derivative(trace: Trace | None) -> bool:

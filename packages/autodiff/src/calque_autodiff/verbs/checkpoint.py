@@ -17,6 +17,7 @@ from calque_core import Jaxpr, api_boundary, stage, trace_state_clean, typeof
 from calque_core.extend import (
     BorrowingTrace,
     FlatFunction,
+    add_remedy,
     arg_names,
     array_leaves,
     check_arrays,
@@ -126,7 +127,7 @@ def _check_leaves(leaves: Sequence[Value], names: Callable[[], Sequence[str]], c
     try:
         check_arrays(leaves, names, caller)
     except TypeError as error:
-        error.add_note("An argument that is no array can be static: name it in static_argnums or static_argnames.")
+        add_remedy(error, "An argument that is no array can be static: name it in static_argnums or static_argnames.")
         raise
 
 

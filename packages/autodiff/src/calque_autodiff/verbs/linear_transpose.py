@@ -95,13 +95,14 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
 
 def _not_linear(caller: str, error: MissingRuleError) -> str:
     """Return the message for an operation without a transpose: it is not linear, or it has no rule."""
-    culprit, text = f"'{error.primitive}'{error.place}", error.args[0]
+    culprit, text = f"'{error.primitive}'{error.place}", error.summary
     if error.refusal:  # the text names the operands
         return f"{caller}: the function is not linear. {text}"
     if error.hole:
-        advice = "Transpose a linear function; for any other function, use vjp."
+        advice = f"There is none because {error.hole}. Transpose a linear function; for any other function, use vjp."
         return f"{caller}: the function is not linear, because of {culprit}: {text}. {advice}"
-    advice = "If it is linear, give it a transpose rule; otherwise use vjp."
+    advice = f"If it is linear, give it a transpose rule, calque_autodiff.deftranspose({error.primitive}_p, fn)"
+    advice += "; otherwise use vjp."
     return f"{caller}: {culprit} is not known to be linear: {text}. {advice}"
 
 

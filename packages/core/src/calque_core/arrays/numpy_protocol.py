@@ -24,7 +24,7 @@ from calque_core.arrays.numpy_names import function_named, function_names, ufunc
 from calque_core.arrays.numpy_sequences import SEQUENCES, array_of, has_tracer, host_values, with_arrays, with_items
 from calque_core.context import here
 from calque_core.distributions import install_advice
-from calque_core.errors import NumpyRuleError, similar_name
+from calque_core.errors import NumpyRuleError, add_remedy, similar_name
 from calque_core.frames.source import where
 from calque_core.late import import_at_rest
 from calque_core.primitives.families import declaring_module
@@ -115,7 +115,7 @@ def _on_host(function: Function, args: Sequence[Value], kwargs: Mapping[str, Val
         return function(*host_values(tuple(args)), **host_values(dict(kwargs)))
     except ValueError as error:
         if "read-only" in str(error):
-            error.add_note(_UNCHANGEABLE)
+            add_remedy(error, _UNCHANGEABLE)
         raise
 
 

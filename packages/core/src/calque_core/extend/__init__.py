@@ -32,7 +32,7 @@ if _TYPE_CHECKING:
     from calque_core.custom.custom_call import CustomCall, CustomFunction, Signature, returned_pair, run_rule
     from calque_core.distributions import FACADE, facade_fault, install_advice, install_command
     from calque_core.epoch import advance_rule_epoch, forget_with_rules
-    from calque_core.errors import similar_name
+    from calque_core.errors import add_remedy, similar_name
     from calque_core.extend import numpy_functions
     from calque_core.frames.names import name_of, named_after
     from calque_core.frames.source import (
@@ -172,7 +172,7 @@ _LATE = {
     "calque_core.custom.custom_call": "CustomCall, CustomFunction, Signature, returned_pair, run_rule",
     "calque_core.distributions": "FACADE, facade_fault, install_advice, install_command",
     "calque_core.epoch": "advance_rule_epoch, forget_with_rules",
-    "calque_core.errors": "similar_name",
+    "calque_core.errors": "add_remedy, similar_name",
     "calque_core.extend": "numpy_functions",
     "calque_core.frames.names": "name_of, named_after",
     "calque_core.frames.source": (
@@ -300,7 +300,7 @@ __all__ = [
     # Places in the user's program, and frames in tracebacks
     "Position", "current_position", "resolve", "LineTables", "in_backward", "where", "at_place", "describe_function",
     "name_of", "named_after",
-    "hide_frames", "mark_boundary", "transform_of", "mark_wrapper", "similar_name",
+    "hide_frames", "mark_boundary", "transform_of", "mark_wrapper", "similar_name", "add_remedy",
     # The current context: trace, settings, axis sizes
     "Settings", "DEFAULT_SETTINGS", "here", "merely_evaluates", "own_context", "active", "entered", "settings_key",
     # Traces

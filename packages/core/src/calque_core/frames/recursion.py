@@ -28,10 +28,9 @@ def refuse_endless_binding(trace: Any, error: RecursionError) -> None:
     _, position = calls[-2]  # the error may interrupt the innermost call on any of its lines
     shorter = RecursionError(
         f"{type(trace).__name__}.process_primitive binds {primitive}{at_place(position)} while its own trace is "
-        "current, so it calls itself without end."
+        "current, so it calls itself without end.\n"
+        f"Bind for the parent, {trace.parent.describe()}: `with calque_core.tracing(self.parent): ...`."
     )
-    # A note, because an error with a note is not explained again by the functions that it passes.
-    shorter.add_note(f"Bind for the parent, {trace.parent.describe()}: `with calque_core.tracing(self.parent): ...`.")
     raise shorter from None
 
 

@@ -84,8 +84,8 @@ class Report:
 
 
 def _reason(error: MissingRuleError) -> str:
-    hole = next((note for note in getattr(error, "__notes__", ()) if note.startswith("There is none because")), "")
-    return f"{error}. {hole}".strip()
+    hole = f" There is none because {error.hole}." if error.hole else ""
+    return f"{error.summary}.{hole}"
 
 
 def _description(error: Exception) -> str:

@@ -262,32 +262,32 @@ def _place(rule: Rule) -> str:
 
 
 def missing_rule(primitive: Any, kind: str, platform: str | None = None) -> MissingRuleError:
-    """Return the error for a missing rule, with notes on its registration and on the rules of the primitive."""
+    """Return the error for a missing rule: its message says how to register one, its notes what the primitive has."""
     info = info_of(kind)
     import_family(primitive.family)  # the notes list all rules
+    message = info.message.format(name=primitive.name, platform=platform)
+    registration = info.registration.format(name=primitive.name, platform=platform)
+    remedies = [f"There is none because {primitive.holes[kind]}."] if kind in primitive.holes else []
+    remedies.append(f"{info.package} reads this rule; register one with {registration}.")
+    unread = {name: similar_name(name, kinds) for name in map(general_kind, primitive._rules) if name not in kinds}
+    misspelt = [(name, similar) for name, similar in unread.items() if similar]
+    remedies += [f"Nothing reads the kind {name!r}: did you mean {similar!r}?" for name, similar in misspelt]
     error = MissingRuleError(
-        info.message.format(name=primitive.name, platform=platform),
+        f"{message}\n{' '.join(remedies)}",
         primitive=primitive.name,
         kind=kind,
         package=info.package,
         platform=platform,
     )
-    if kind in primitive.holes:
-        error.hole = primitive.holes[kind]
-        error.add_note(f"There is none because {error.hole}.")
-    registration = info.registration.format(name=primitive.name, platform=platform)
-    error.add_note(f"{info.package} reads this rule; register one with {registration}.")
+    error.hole = primitive.holes.get(kind, "")
     place = error.place = where()
     if place:
         error.add_note(f"'{primitive.name}' was bound{place}.")
     error.add_note(
         f"Rules that '{primitive.name}' has: {', '.join(sorted(map(_kind_name, primitive._rules))) or 'none'}."
     )
-    for stored_kind in primitive._rules:
-        name = general_kind(stored_kind)
-        if name not in kinds:
-            similar = similar_name(name, kinds)
-            error.add_note(f"Nothing reads the kind {name!r}" + (f": did you mean {similar!r}?" if similar else "."))
+    for name in [name for name, similar in unread.items() if not similar]:
+        error.add_note(f"Nothing reads the kind {name!r}.")
     return error
 
 

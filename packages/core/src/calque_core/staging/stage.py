@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, here, own_context
+from calque_core.errors import add_remedy
 from calque_core.frames.names import name_of
 from calque_core.frames.source import Position, current_position, mark_wrapper, resolve
 from calque_core.hooks import program_check
@@ -200,9 +201,10 @@ class JaxprTrace(Trace):
 
     def explain_refused_write(self, error: ValueError) -> None:
         if self.captures.held:
-            error.add_note(
+            add_remedy(
+                error,
                 f"{self.describe()} captured large NumPy arrays and makes them read-only until it ends: a write would "
-                "silently change the numbers of its result. Copy the array before writing to it, or make a new one."
+                "silently change the numbers of its result. Copy the array before writing to it, or make a new one.",
             )
 
     def close(self) -> None:

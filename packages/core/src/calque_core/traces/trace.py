@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, RESTING, entered, here, own_context
-from calque_core.errors import ConcretizationTypeError, UnexpectedTracerError
+from calque_core.errors import ConcretizationTypeError, UnexpectedTracerError, add_remedy
 from calque_core.frames.recursion import refuse_endless_binding
 from calque_core.frames.source import Position, current_position, describe_function, mark_wrapper, where
 from calque_core.hooks import close_check, result_checks
@@ -93,7 +93,7 @@ class Trace:
         self.process_primitive = _evaluate_instead  # type: ignore[method-assign]
 
     def explain_refused_write(self, error: ValueError) -> None:
-        """Add a note to NumPy's error for a write into a read-only array, if this trace made the array read-only."""
+        """Say in NumPy's error for a write into a read-only array what to do, if this trace made it read-only."""
 
     def describe(self) -> str:
         """Return 'vmap of loss (train.py:41)', for messages."""
@@ -189,15 +189,15 @@ class tracing(entered, Generic[T]):
             close_check()(self.trace)
 
     def _explain(self, error: object) -> None:
-        """Add a note to an error: why the array is read-only, why a tracer refused, why a recursion does not end."""
+        """Say in an error why the array is read-only, why a tracer refused, why a recursion does not end."""
         if isinstance(error, RecursionError):
             refuse_endless_binding(self.trace, error)
         if not isinstance(error, ValueError):
             return
         if "read-only" in str(error):
             self.trace.explain_refused_write(error)
-        elif isinstance(error.__cause__, ConcretizationTypeError) and not hasattr(error, "__notes__"):
-            error.add_note(str(error.__cause__))
+        elif isinstance(error.__cause__, ConcretizationTypeError):
+            add_remedy(error, str(error.__cause__))
 
 
 def hand_down(trace: Trace, primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from calque_core.arrays import Tracer
-from calque_core.errors import MissingRuleError
+from calque_core.errors import MissingRuleError, add_remedy
 from calque_core.frames.source import where
 from calque_core.jaxprs.captured import captured_tracers
 from calque_core.jaxprs.jaxpr import has_jaxpr
@@ -256,7 +256,7 @@ class ValueTrace(Trace):
         try:
             return super().process_custom_derivative(primitive, fun, args, params)
         except NotImplementedError as error:
-            error.add_note("If its tangents and cotangents are values too, set keeps_custom_derivatives = True.")
+            add_remedy(error, "If its tangents and cotangents are values too, set keeps_custom_derivatives = True.")
             raise
 
     def _run_inline(self, primitive: Primitive, args: Sequence[Array], params: dict[str, Any]) -> list[Array]:

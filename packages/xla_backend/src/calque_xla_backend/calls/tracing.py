@@ -21,6 +21,7 @@ from calque_core.extend import (
     StaticArguments,
     StaticKeys,
     Statics,
+    add_remedy,
     arg_names,
     check_arrays,
     describe_function,
@@ -130,10 +131,11 @@ class TracedFunction:
             fun = self._constrained(flat, call, names) if self.shardings else flat.__call__
             jaxpr = stage(fun, avals, verb="jit", user_fun=self.fun, arg_names=names)
         except RecursionError as error:
-            if not hasattr(error, "__notes__"):
-                error.add_note(
+            if "\n" not in str(error):  # an inner function is named, or a trace that calls itself without end
+                add_remedy(
+                    error,
                     f"This happened in tracing {describe_function(self.fun)}. Nest less deeply, or raise the limit "
-                    "with sys.setrecursionlimit: a level of jit takes 10 frames."
+                    "with sys.setrecursionlimit: a level of jit takes 10 frames.",
                 )
             raise
         closed, captured = hoist_tracers(jaxpr)
