@@ -249,7 +249,6 @@ def _passes_on(code: CodeType, name: str) -> bool:
     return is_skipped and _is_skipped(code.co_filename)
 
 
-@functools.cache
 def _is_library_file(file_name: str) -> bool:
     """Tell whether a file holds functions or rules made of operations: ours, or those of NumPy and SciPy."""
     is_room = is_internal_file(file_name) and any(room in file_name for room in _ROOMS)
