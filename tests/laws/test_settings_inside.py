@@ -96,3 +96,46 @@ def test_a_captured_array_is_a_constant_of_each_of_its_types():
     check_jaxpr(jaxpr)
     assert [c.dtype for c in jaxpr.consts] == [np.float32, np.float64]
     assert types_of(eval_jaxpr(jaxpr, jaxpr.consts, X)) == types_of(fun(X))
+
+
+def widened_inside(x):
+    with config.enable_x64(True):
+        return x * 2.0
+
+
+TRACED = {
+    "jit": lambda x: jit(widened_inside)(x),
+    "make_jaxpr": lambda x: make_jaxpr(widened_inside)(x),
+    "grad": lambda x: grad(widened_inside)(x),
+    "jvp": lambda x: jvp(widened_inside, (x,), (x,)),
+    "linearize": lambda x: linearize(widened_inside, x),
+    "vjp": lambda x: vjp(widened_inside, x),
+    "vmap": lambda x: vmap(widened_inside)(np.stack([x, x])),
+    "cond": lambda x: lax.cond(True, widened_inside, widened_inside, x),
+    "scan": lambda x: lax.scan(lambda c, _: (widened_inside(c), c), x, None, length=2),
+    "while_loop": lambda x: lax.while_loop(lambda c: c < 9.0, widened_inside, x),
+    "scan inside of jit": lambda x: jit(lambda c: lax.fori_loop(0, 2, lambda i, v: widened_inside(v), c))(x),
+}
+
+
+@pytest.mark.parametrize("x", [1.5, np.float32(1.5), np.float64(1.5)])
+@pytest.mark.parametrize("name", TRACED)
+def test_a_block_of_64_bits_inside_a_function_traced_in_32_is_refused(name, x):
+    words = (
+        r"^enable_x64\(True\) at test_settings_inside\.py:\d+ \(widened_inside\) is inside of .*, which began in 32 "
+        r"bits: .* Enable 64 bits around the call"
+    )
+    with config.enable_x64(False):
+        with pytest.raises(RuntimeError, match=words):
+            TRACED[name](x)
+        assert not config.current().enable_x64
+        assert widened_inside(x) == 3.0
+        assert types_of(jit(lambda v: v * 2.0)(x)) == ["f32[]"]
+
+
+def test_a_block_of_64_bits_inside_a_block_of_32_is_allowed_in_a_function_traced_in_64():
+    def fun(x):
+        with config.enable_x64(False):
+            return widened_inside(lax.mul(x, x))
+
+    assert types_of(jit(fun)(X)) == types_of(vmap(fun)(X)) == types_of(fun(X)) == ["f32[3]"]

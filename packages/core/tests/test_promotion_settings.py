@@ -48,7 +48,7 @@ def test_functions_of_lax_refuse_different_dtypes(name):
         (np.add, "add"),
         (np.hypot, "hypot"),
         (np.float_power, "float_power"),
-        (np.matmul, "dot_general"),
+        (np.matmul, "matmul"),
     ],
 )
 def test_operators_and_functions_of_numpy_refuse_different_dtypes_of_traced_arrays(function, name):

@@ -39,7 +39,20 @@ class scope(Held):
 
     def __enter__(self) -> None:
         self.settings = with_setting(here().settings, self.name, self.value)
+        if self.settings.enable_x64 and not here().settings.enable_x64:
+            _refuse_in_trace_of_32_bits()
         super().__enter__()
+
+
+def _refuse_in_trace_of_32_bits() -> None:
+    """Raise RuntimeError if the current trace was opened in 32 bits: its results, and what it records, have no more."""
+    trace = here().trace
+    opened = [context for context in context_chain(here()) if context.trace is trace][-1]
+    if trace is not RESTING.trace and not opened.settings.enable_x64:
+        raise RuntimeError(
+            f"enable_x64(True){where()} is inside of {trace.describe()}, which began in 32 bits: the results of its "
+            "operations have 32 bits. Enable 64 bits around the call, and convert to 32 bits inside where you want them."
+        )
 
 
 class report(Held):
@@ -81,7 +94,8 @@ def reports() -> Reports:
 def enable_x64(value: bool = True) -> scope:
     """Keep 64-bit dtypes (the default), or convert them to 32 bits before every operation, for a `with` block.
 
-    Raises: ValueError if `value` is not a bool.
+    A function that is traced in 64 bits may use 32 inside, and not the reverse.
+    Raises: ValueError if `value` is not a bool; RuntimeError where 64 bits begin in a function traced in 32 bits.
 
     >>> from calque_core.config import current, enable_x64
     >>> with enable_x64(False):

@@ -128,6 +128,7 @@ def _named(first: Function, name: str, numpy_function: Function, module: str) ->
     return first
 
 
+@mark_wrapper
 def _by_rules(
     function: Function, numpy_function: Function, args: tuple[Value, ...], kwargs: Mapping[str, Value]
 ) -> Value:
@@ -141,6 +142,7 @@ def _by_rules(
         return _after_refusal(error, numpy_function, args, kwargs)
 
 
+@mark_wrapper
 def _after_evaluator(error: TypeError, function: Function, numpy_function: Function, args: tuple[Value, ...]) -> Value:
     """Return the result after a backend's evaluator refused: with lists as arrays, or that of `_after_refusal`."""
     if _SEQUENCES.isdisjoint(map(type, args)):

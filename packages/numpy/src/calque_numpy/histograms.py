@@ -15,7 +15,7 @@ import numpy as np
 from calque_core import NumpyRuleError, ShapeError, canonicalize_dtype, implements, lax, typeof
 from calque_core.extend import integer, is_array_like
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, at, binary, ravel
+from calque_core.extend.numpy_functions import as_dtype, at, ravel
 from calque_core.extend.numpy_functions import max as largest
 from calque_core.extend.numpy_functions import min as smallest
 from calque_core.extend.numpy_functions import sum as total
@@ -137,7 +137,7 @@ def _bins(x: Value, edges: Value) -> Value:
     """Return the number of each element's bin, and the number of bins for an element outside."""
     n = typeof(edges).shape[0] - 1
     position = lax.sub(searchsorted(edges, x, "right"), 1)
-    position = lax.select(lax.eq(*binary("histogram", x, edges[-1])), n - 1, position)
+    position = lax.select(lax.eq(x, edges[-1]), n - 1, position)
     return lax.select(lax.lt(position, 0), n, position)
 
 

@@ -20,6 +20,9 @@ from calque_core.extend.numpy_functions import (
     absolute,
     all,
     as_dtype,
+    check_dtypes,
+    check_operands,
+    check_ranks,
     floating,
     isfinite,
     isnan,
@@ -64,7 +67,10 @@ def where(
             f"where(condition, x, y){place()} has the shape of its arguments. Remove size and fill_value, which "
             "are for where(condition)."
         )
-    return lax.select(truth(condition), x, y)
+    condition = truth(condition)
+    check_dtypes("where", (typeof(x), typeof(y)))
+    check_ranks("where", condition, x, y)
+    return lax.select(condition, x, y)
 
 
 @implements(np.select)
@@ -134,6 +140,7 @@ def isclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_na
     >>> isclose(np.array([1.0, 2.0]), np.array([1.0 + 1e-9, 2.1]))
     array([ True, False])
     """
+    check_operands("isclose", a, b)
     a, b = floating(a), floating(b)
     is_finite = isfinite(b)
     center = lax.select(is_finite, b, 0.0)  # inf - inf would give NaN and a warning
@@ -153,6 +160,7 @@ def allclose(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_n
     >>> allclose(np.array([1.0, 2.0]), np.array([1.0, 2.0 + 1e-9]))
     True
     """
+    check_operands("allclose", a, b)
     return all(isclose(a, b, rtol, atol, equal_nan))
 
 
@@ -167,6 +175,7 @@ def array_equal(a1: Value, a2: Value, equal_nan: bool = False) -> Value:
     """
     if typeof(a1).shape != typeof(a2).shape:
         return np.False_
+    check_dtypes("array_equal", (typeof(a1), typeof(a2)))
     is_equal = lax.eq(a1, a2)
     return all(lax.bitwise_or(is_equal, lax.bitwise_and(isnan(a1), isnan(a2))) if equal_nan else is_equal)
 
@@ -184,4 +193,5 @@ def array_equiv(a1: Value, a2: Value) -> Value:
         lax.broadcast_shapes(typeof(a1).shape, typeof(a2).shape)
     except ValueError:
         return np.False_
+    check_operands("array_equiv", a1, a2)
     return all(lax.eq(a1, a2))

@@ -16,6 +16,7 @@ from calque_core import ShapeError, implements, lax, typeof
 from calque_core.extend import in_every_size, types_decide, where
 from calque_core.extend.numpy_functions import (
     canonical_axis,
+    check_dtypes,
     conjugate,
     integers,
     matmul,
@@ -74,6 +75,7 @@ def outer(a: Value, b: Value, out: None = None) -> Value:
            [6, 8]])
     """
     refuse("outer", out=out)
+    check_dtypes("outer", (typeof(a), typeof(b)))
     return _product(lax.expand_dims(ravel(asarray(a)), (1,)), lax.expand_dims(ravel(asarray(b)), (0,)))
 
 
@@ -92,6 +94,7 @@ def inner(a: Value, b: Value, *, precision: PrecisionLike = None, preferred_elem
     >>> inner(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     np.float64(11.0)
     """
+    check_dtypes("inner", (typeof(a), typeof(b)))
     a, b = asarray(a), asarray(b)
     a_ndim, b_ndim = typeof(a).ndim, typeof(b).ndim
     if not a_ndim or not b_ndim:
@@ -154,6 +157,7 @@ def vdot(a: Value, b: Value, *, precision: PrecisionLike = None, preferred_eleme
     >>> vdot(np.array([[1, 2]]), np.array([[3], [4]]))
     np.int64(11)
     """
+    check_dtypes("vdot", (typeof(a), typeof(b)))
     a, b = asarray(a), asarray(b)
     if typeof(a).kind == "c":
         a = conjugate(a)
@@ -172,6 +176,7 @@ def kron(a: Value, b: Value) -> Value:
     >>> kron(np.array([1, 10]), np.array([1, 2]))
     array([ 1,  2, 10, 20])
     """
+    check_dtypes("kron", (typeof(a), typeof(b)))
     a, b = asarray(a), asarray(b)
     a_shape, b_shape = typeof(a).shape, typeof(b).shape
     ndim = max(len(a_shape), len(b_shape))
@@ -194,6 +199,7 @@ def matvec(x1: Value, x2: Value, /) -> Value:
     >>> matvec(np.array([[1, 2], [3, 4]]), np.array([1, 1]))
     array([3, 7])
     """
+    check_dtypes("matvec", (typeof(x1), typeof(x2)))
     _require_matrix("matvec", x1, x2, x1)
     column = lax.expand_dims(x2, (typeof(x2).ndim,))
     out = matmul(x1, column)
@@ -212,6 +218,7 @@ def vecmat(x1: Value, x2: Value, /) -> Value:
     >>> vecmat(np.array([1, 1]), np.array([[1, 2], [3, 4]]))
     array([4, 6])
     """
+    check_dtypes("vecmat", (typeof(x1), typeof(x2)))
     _require_matrix("vecmat", x1, x2, x2)
     x1 = conjugate(x1) if typeof(x1).kind == "c" else x1
     out = matmul(lax.expand_dims(x1, (typeof(x1).ndim - 1,)), x2)
@@ -241,6 +248,7 @@ def cross(a: Value, b: Value, axisa: int = -1, axisb: int = -1, axisc: int = -1,
     >>> cross(np.array([1, 0, 0]), np.array([0, 1, 0]))
     array([0, 0, 1])
     """
+    check_dtypes("cross", (typeof(a), typeof(b)))
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
     x, y = _components(a, axisa), _components(b, axisb)
     if len(x) == len(y) == 2:

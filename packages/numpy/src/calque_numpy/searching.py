@@ -15,7 +15,7 @@ import numpy as np
 from calque_core import NumpyRuleError, ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
 from calque_core.extend import plain_types
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, at, check_dtypes, isnan, remainder
+from calque_core.extend.numpy_functions import SCALARS, as_dtype, at, check_dtypes, isnan, remainder
 from calque_numpy.creation import asarray
 
 Value = Any
@@ -37,14 +37,15 @@ def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None, *
     >>> searchsorted(np.array([1, 2, 4]), np.array([2, 5]))
     array([1, 3])
     """
-    a, v = asarray(a), asarray(v)
+    a, v = asarray(a), v if type(v) in SCALARS else asarray(v)
+    check_dtypes("searchsorted", (typeof(a), typeof(v)))
+    v = asarray(v)
     if typeof(a).ndim != 1:
         raise ShapeError(f"searchsorted{place()}: the sorted array is {typeof(a)}. Give a vector.")
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted{place()}: the side is {side!r}. Use 'left' or 'right'.")
     _check_method("searchsorted", method)
     a = a if sorter is None else at(a)[asarray(sorter)].get()
-    check_dtypes("searchsorted", (typeof(a), typeof(v)))
     dtype, n = result_type(a, v), typeof(a).shape[0]
     a, v = lax.stop_gradient(as_dtype(a, dtype)), lax.stop_gradient(as_dtype(v, dtype))  # positions have no derivative
     index = canonicalize_dtype(np.intp)

@@ -11,7 +11,7 @@ import numpy as np
 
 from calque_core import ShapeError, implements, lax, typeof
 from calque_core.extend import where
-from calque_core.extend.numpy_functions import canonical_axis, conjugate
+from calque_core.extend.numpy_functions import canonical_axis, check_operands, conjugate
 from calque_core.extend.numpy_functions import matmul as core_matmul
 from calque_numpy import matrices, products, shapes
 from calque_numpy.creation import asarray
@@ -97,6 +97,7 @@ def vecdot(x1: Value, x2: Value, /, *, axis: int = -1) -> Value:
     >>> vecdot(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 1.0]))
     array([3., 7.])
     """
+    check_operands("vecdot", x1, x2)
     x1, x2 = _vectors_last("vecdot", x1, x2, axis)
     x1 = conjugate(x1) if typeof(x1).kind == "c" else x1
     if typeof(x1).kind == "b" and typeof(x2).kind == "b":

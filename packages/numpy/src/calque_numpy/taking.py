@@ -17,7 +17,16 @@ import numpy as np
 from calque_core import canonicalize_dtype, implements, is_tracer, lax, result_type, typeof
 from calque_core.extend import host_values, short_repr
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axis, one_or_several, ravel, refuse
+from calque_core.extend.numpy_functions import (
+    as_dtype,
+    at,
+    broadcast_to,
+    canonical_axis,
+    check_dtypes,
+    one_or_several,
+    ravel,
+    refuse,
+)
 from calque_numpy.creation import asarray
 from calque_numpy.joining import concatenate
 from calque_numpy.places import elements_at, first_places, require_size
@@ -224,6 +233,7 @@ def append(arr: Value, values: Value, axis: int | None = None) -> Value:
     >>> append(np.array([1, 2]), 3)
     array([1, 2, 3])
     """
+    check_dtypes("append", (typeof(arr), typeof(values)))
     arr, values = asarray(arr), asarray(values)
     return concatenate([ravel(arr), ravel(values)]) if axis is None else concatenate([arr, values], axis)
 

@@ -18,7 +18,7 @@ from calque_core.context import active
 from calque_core.frames.source import where
 from calque_core.ops.broadcast import broadcast_to
 from calque_core.ops.declare import as_result, undefined_message
-from calque_core.ops.operands import _convert, binary, check_dtypes, floating, promoted_dtype, result_type
+from calque_core.ops.operands import _convert, binary, check_operands, floating, promoted_dtype, result_type
 from calque_core.traces.trace import plain_types
 from calque_core.traces.tracer import is_tracer, own_array
 from calque_core.types.avals import typeof
@@ -99,6 +99,7 @@ def true_divide(x: Value, y: Value) -> Value:
     >>> jaxpr_as_fun(make_jaxpr(lambda x: np.true_divide(x, 2))(x))(x)
     [array([0.5, 1. ])]
     """
+    check_operands("true_divide", x, y)
     x_aval, y_aval = typeof(x), typeof(y)
     if x_aval.kind in "biu" and y_aval.kind in "biu":
         is_weak = x_aval.weak_type and y_aval.weak_type
@@ -202,6 +203,7 @@ def divmod(x: Value, y: Value) -> tuple[Value, Value]:
 
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
     """
+    check_operands("divmod", x, y)
     return floor_divide(x, y), remainder(x, y)
 
 
@@ -220,7 +222,8 @@ def power(x: Value, y: Value) -> Value:
     """
     if isinstance(y, (int, np.integer)) and not isinstance(y, bool):
         return _integer_power(x, y)
-    dtype = promoted_dtype("power", x, y)
+    check_operands("power", x, y)
+    dtype = result_type(x, y)
     if kind_of(dtype) in "biu":
         return _power_of_integers(x, y)
     return lax.pow(as_dtype(x, dtype), as_dtype(y, dtype))
@@ -276,7 +279,7 @@ def float_power(x: Value, y: Value) -> Value:
 
     Raises: ShapeError if the shapes do not broadcast.
     """
-    check_dtypes("float_power", [typeof(x), typeof(y)])
+    check_operands("float_power", x, y)
     dtype = result_type(x, y, np.float64)
     return lax.pow(as_dtype(x, dtype), as_dtype(y, dtype))
 

@@ -17,6 +17,7 @@ from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
 from calque_core.ops.dot import PrecisionLike
+from calque_core.ops.operands import check_dtypes
 from calque_core.ops.weakness import strong
 from calque_core.types.array_methods import in_every_size, types_decide
 from calque_core.types.avals import typeof
@@ -42,6 +43,7 @@ def matmul(x1: Value, x2: Value, *, precision: PrecisionLike = None, preferred_e
     >>> jaxpr_as_fun(make_jaxpr(lambda x: np.matmul(x, np.array([1.0, 1.0])))(x))(x)
     [array([3., 7.])]
     """
+    check_dtypes("matmul", (typeof(x1), typeof(x2)))
     x1_shape, x2_shape = typeof(x1).shape, typeof(x2).shape
     if not x1_shape or not x2_shape:
         raise _misfit("matmul", x1, x2, "an operand has rank 0", "Use * for a product with a scalar")
@@ -112,6 +114,7 @@ def dot(
     [np.float64(11.0)]
     """
     refuse("dot", out=out)
+    check_dtypes("dot", (typeof(a), typeof(b)))
     a_shape, b_shape = typeof(a).shape, typeof(b).shape
     if not a_shape or not b_shape:
         return lax.mul(strong(a), strong(b))  # NumPy's `dot` gives a Python scalar a dtype of its own

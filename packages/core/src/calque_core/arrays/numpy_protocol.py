@@ -25,7 +25,7 @@ from calque_core.arrays.numpy_sequences import SEQUENCES, array_of, has_tracer, 
 from calque_core.context import here
 from calque_core.distributions import install_advice
 from calque_core.errors import NumpyRuleError, add_remedy, similar_name
-from calque_core.frames.source import where
+from calque_core.frames.source import mark_wrapper, where
 from calque_core.late import import_at_rest
 from calque_core.primitives.families import declaring_module
 from calque_core.types.array_methods import ArrayMethods, array_method, elementwise_function, types_decide
@@ -130,6 +130,7 @@ _NO_OPTIONS: dict[str, Any] = {}
 
 
 @array_method
+@mark_wrapper
 def __array_ufunc__(self: Value, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Any) -> Value:
     try:
         if method != "__call__":
@@ -222,6 +223,7 @@ _CONVERSIONS = frozenset((np.atleast_1d, np.atleast_2d, np.atleast_3d, np.copy))
 
 
 @array_method
+@mark_wrapper
 def __array_function__(self: Value, func: Any, types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Value:
     for kind in types:
         if kind not in operand_types and not issubclass(kind, (ArrayMethods, np.ndarray)):

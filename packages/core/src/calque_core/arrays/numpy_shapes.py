@@ -21,6 +21,7 @@ from calque_core.arrays.numpy_ufuncs import rint
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integer, one_or_several
+from calque_core.ops.operands import check_operands
 from calque_core.traces.tracer import copy_of, own_array, view_of
 from calque_core.types.array_methods import array_method, array_operation, elementwise_function
 from calque_core.types.avals import Shape, is_array_like, typeof
@@ -226,6 +227,7 @@ def clip(a: Value, a_min: Value = None, a_max: Value = None, out: None = None, *
         raise ValueError(f"clip{where()} got one bound twice, by position and by min= or max=. Pass it once.")
     low, high = bounds.pop("min", a_min), bounds.pop("max", a_max)
     refuse("clip", out=out, **bounds)
+    check_operands("clip", *[x for x in (a, low, high) if x is not None])
     aval = typeof(a)
     a = lax.convert_element_type(a, aval.dtype) if aval.weak_type else a  # NumPy makes an array of `a`, not of a bound
     a = a if low is None else lax.max(a, low)

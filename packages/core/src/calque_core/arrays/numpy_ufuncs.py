@@ -22,7 +22,7 @@ from calque_core.arrays.numpy_arithmetic import (
 )
 from calque_core.ops.declare import as_result
 from calque_core.ops.exponential import log_add_exp
-from calque_core.ops.operands import binary, check_dtypes, floating
+from calque_core.ops.operands import binary, check_dtypes, check_operands, floating
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import REGISTERED, canonicalize_dtype
 
@@ -218,7 +218,9 @@ def logical_and(x: Value, y: Value) -> Value:
 
     Raises: ShapeError if the shapes do not broadcast.
     """
-    return lax.bitwise_and(truth(x), truth(y))
+    x, y = truth(x), truth(y)
+    check_operands("logical_and", x, y)
+    return lax.bitwise_and(x, y)
 
 
 def logical_or(x: Value, y: Value) -> Value:
@@ -226,7 +228,9 @@ def logical_or(x: Value, y: Value) -> Value:
 
     Raises: ShapeError if the shapes do not broadcast.
     """
-    return lax.bitwise_or(truth(x), truth(y))
+    x, y = truth(x), truth(y)
+    check_operands("logical_or", x, y)
+    return lax.bitwise_or(x, y)
 
 
 def logical_xor(x: Value, y: Value) -> Value:
@@ -234,7 +238,9 @@ def logical_xor(x: Value, y: Value) -> Value:
 
     Raises: ShapeError if the shapes do not broadcast.
     """
-    return lax.bitwise_xor(truth(x), truth(y))
+    x, y = truth(x), truth(y)
+    check_operands("logical_xor", x, y)
+    return lax.bitwise_xor(x, y)
 
 
 def logical_not(x: Value) -> Value:

@@ -112,6 +112,7 @@ _floor_divide, _remainder, _divmod = _of_weak(floor_divide), _of_weak(remainder)
 _left_shift, _right_shift = _of_weak(left_shift), _of_weak(right_shift)
 
 
+@mark_wrapper
 def _quotient(x: Value, y: Value) -> Value:
     """Return x / y: a float, for integers, too."""
     x_aval, y_aval = typeof(x), typeof(y)
@@ -217,6 +218,7 @@ def __rpow__(self: Value, other: Value) -> Value:
     return _power(other, self) if type(other) in operand_types else fallback(_power, other, self, other)
 
 
+@mark_wrapper
 def _power(x: Value, y: Value) -> Value:
     """Return x ** y; the exponents 2.0 and 0.5 are square and square root, as in NumPy's operator, not its ufunc."""
     if type(y) is int:  # nearly always; 3 us sooner
@@ -280,6 +282,7 @@ def __ne__(self: Value, other: Value) -> Value:
     return NotImplemented if type(other) in _NO_OPERANDS else fallback(lax.ne, self, other, other)
 
 
+@mark_wrapper
 def _comparison(primitive: Primitive, function: Callable[[Value, Value], Value], x: Value, y: Value) -> Value:
     """Return a comparison by order: complex numbers have NumPy's order, but Python's complex numbers have none."""
     aval = typeof(x)

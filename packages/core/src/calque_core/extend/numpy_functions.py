@@ -38,7 +38,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.convert import wide_integer
     from calque_core.ops.create import dtype_argument
     from calque_core.ops.declare import as_result
-    from calque_core.ops.operands import binary, check_dtypes, floating, promoted_dtype
+    from calque_core.ops.operands import binary, check_dtypes, check_operands, check_ranks, floating, promoted_dtype
     from calque_core.ops.ordering import greater, greater_equal, less, less_equal
     from calque_core.types.promotion import can_cast
 # isort: on
@@ -73,7 +73,7 @@ _LATE = {
     "calque_core.ops.convert": "wide_integer",
     "calque_core.ops.create": "dtype_argument",
     "calque_core.ops.declare": "as_result",
-    "calque_core.ops.operands": "binary, check_dtypes, floating, promoted_dtype",
+    "calque_core.ops.operands": "binary, check_dtypes, check_operands, check_ranks, floating, promoted_dtype",
     "calque_core.ops.ordering": "greater, greater_equal, less, less_equal",
     "calque_core.types.promotion": "can_cast",
 }
@@ -101,8 +101,8 @@ __all__ = [
     "Axes", "reduced_axes", "keep_axes", "fill_masked", "sum_dtype", "implements_by_name",
     "canonical_axes", "canonical_axis", "integers", "one_or_several", "refuse", "KINDS", "SCALARS", "array_of",
     "with_arrays", "with_items", "on_device", "placed_like",
-    "dtype_argument", "wide_integer", "can_cast", "as_result", "binary", "check_dtypes", "floating", "float_operands",
-    "promoted_dtype",
+    "dtype_argument", "wide_integer", "can_cast", "as_result", "binary", "check_dtypes", "check_operands",
+    "check_ranks", "floating", "float_operands", "promoted_dtype",
 ]  # fmt: skip
 
 if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name

@@ -34,6 +34,7 @@ _internal_folders: list[str] = [
 _array_libraries = ("numpy", "scipy")  # their frames lie between the user's and ours
 _skipped: dict[str, bool] = {}  # by file name
 _wrappers: set[CodeType] = set()  # codes of wrappers: messages name the wrapped function
+_ROOMS = tuple(os.sep + room + os.sep for room in ("ops", "arrays", "rules", "calque_numpy"))  # of operations
 _SYMBOLS = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
     "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "divmod": "divmod",
@@ -211,6 +212,47 @@ def current_call() -> str:
             name = _called_name(code) or name
         frame = frame.f_back
     return name and name + where()
+
+
+def is_called_by_user() -> bool:
+    """Tell whether the user's program calls the operation that asks; otherwise a function or a rule of a library does.
+
+    The operation is the innermost function or operator of a public name.  Between it and the user's line lie wrappers,
+    traces and the like, but no other operation: `x * mask` in `numpy.tril` is none of the user's.
+
+    >>> is_called_by_user()
+    True
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not _is_operation(frame.f_code):
+        frame = frame.f_back
+    name = "" if frame is None else frame.f_code.co_name
+    while frame is not None and _passes_on(frame.f_code, name):
+        frame = frame.f_back
+    return frame is None or not _is_library_file(frame.f_code.co_filename)
+
+
+def _is_operation(code: CodeType) -> bool:
+    """Tell whether a frame is an operator or a function that a user can call, or the user's own.
+
+    A function whose first argument is the `name` of an operation, for messages, is a part of that operation.
+    """
+    if code.co_name in _OPERATORS or not _is_skipped(code.co_filename):
+        return True
+    is_part = code in _wrappers or (code.co_argcount > 0 and code.co_varnames[0] == "name")
+    return bool(_called_name(code)) and not is_part
+
+
+def _passes_on(code: CodeType, name: str) -> bool:
+    """Tell whether a frame is the function `name`, or only calls it: a wrapper, an operator, a method of that name."""
+    is_skipped = code in _wrappers or code.co_name in _OPERATORS or code.co_name == name
+    return is_skipped and _is_skipped(code.co_filename)
+
+
+def _is_library_file(file_name: str) -> bool:
+    """Tell whether a file holds functions or rules made of operations: ours, or those of NumPy and SciPy."""
+    is_room = is_internal_file(file_name) and any(room in file_name for room in _ROOMS)
+    return is_room or is_array_library_file(file_name)
 
 
 def _called_name(code: CodeType) -> str:

@@ -19,6 +19,7 @@ from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.axes import canonical_axis, integers
 from calque_core.ops.create import dtype_argument
+from calque_core.ops.operands import check_dtypes
 from calque_core.ops.shape import of_one_dtype
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.array_methods import in_every_size
@@ -336,6 +337,7 @@ def dot(
     >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     np.float64(11.0)
     """
+    check_dtypes("dot", (typeof(lhs), typeof(rhs)))
     if dimension_numbers is None:
         dimension_numbers = _vector_or_matrix_dimensions(typeof(lhs), typeof(rhs))
     return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.context import here
+from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.errors import ShapeError
-from calque_core.frames.source import where
+from calque_core.frames.source import is_called_by_user, where
 from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
 from calque_core.ops.convert import convert_element_type, from_python
 from calque_core.ops.weakness import PYTHON_SCALARS, SCALAR_KINDS, is_weak_integer, number, scalar_kind, strong, weak
@@ -141,32 +141,48 @@ def _broadcast(name: str, args: Sequence[Value], shapes: Sequence[Shape]) -> lis
             f"{name} of {_types(map(typeof, args))}{where()}: the shapes do not broadcast. "
             "Make the sizes of each axis equal, or 1."
         ) from None
-    if here().settings.numpy_rank_promotion != "allow" and len({len(shape) for shape in shapes if shape}) > 1:
-        _refuse_ranks(name, [typeof(x) for x in args])
+    check_ranks(name, *args)
     return [broadcast_to(x, shape) if x_shape and x_shape != shape else x for x, x_shape in zip(args, shapes)]
 
 
 def check_dtypes(name: str, avals: Sequence[ShapedArray]) -> None:
-    """Check that the settings allow to promote the operands of `name` to one dtype.
+    """Check that the settings allow to promote the operands of `name` to one dtype, if the user's program calls it.
 
     Raises: TypeError if `numpy_dtype_promotion` is "strict" and two strong dtypes differ.
     """
-    if here().settings.numpy_dtype_promotion == "strict" and len({a.dtype for a in avals if not a.weak_type}) > 1:
+    is_strict = here().settings.numpy_dtype_promotion == "strict"
+    if is_strict and len({a.dtype for a in avals if not a.weak_type}) > 1 and is_called_by_user():
         raise TypeError(
             f"{name} of {_types(avals)}{where()}: the dtypes differ, and numpy_dtype_promotion is 'strict'. "
             "Convert the operands to one dtype: x.astype(dtype)."
         )
 
 
-def _refuse_ranks(name: str, avals: Sequence[ShapedArray]) -> None:
+def check_ranks(name: str, *args: Value) -> None:
+    """Check that the settings allow to broadcast the operands of `name`, if the user's program calls it.
+
+    Raises: ShapeError if `numpy_rank_promotion` is "raise" and two operands with axes differ in their number.
+    """
     setting = here().settings.numpy_rank_promotion
+    if setting == "allow" or len({typeof(x).ndim for x in args} - {0}) <= 1 or not is_called_by_user():
+        return
     message = (
-        f"{name} of {_types(avals)}{where()}: the operands have different numbers of axes, and numpy_rank_promotion is "
-        f"{setting!r}. Give them one number of axes: x.reshape(shape), or x[None]."
+        f"{name} of {_types(map(typeof, args))}{where()}: the operands have different numbers of axes, and "
+        f"numpy_rank_promotion is {setting!r}. Give them one number of axes: x.reshape(shape), or x[None]."
     )
     if setting == "raise":
         raise ShapeError(message)
     warnings.warn(message, stacklevel=2)
+
+
+def check_operands(name: str, *args: Value) -> None:
+    """Check that the settings allow to promote and broadcast the operands of `name`, a function made of others.
+
+    Raises: as `check_dtypes` and `check_ranks`.
+    """
+    if here().settings is not DEFAULT_SETTINGS:
+        check_dtypes(name, list(map(typeof, args)))
+        check_ranks(name, *args)
 
 
 def _types(avals: Iterable[ShapedArray]) -> str:

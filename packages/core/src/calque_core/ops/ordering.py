@@ -14,7 +14,7 @@ from typing import Any
 
 from calque_core.ops.compare import bitwise_and, bitwise_or, eq, ge, gt, le, lt
 from calque_core.ops.complex import imag, real
-from calque_core.ops.operands import binary
+from calque_core.ops.operands import binary, check_operands
 from calque_core.types.avals import typeof
 
 Value = Any
@@ -79,6 +79,7 @@ def greater_equal(x: Value, y: Value) -> Value:
 
 def _in_order(name: str, of_real_parts: Comparison, of_last: Comparison, x: Value, y: Value) -> Value:
     """Return `of_last` of real numbers, or of the imaginary parts where the real parts of complex numbers are equal."""
+    check_operands(name, x, y)
     if "c" not in (typeof(x).kind, typeof(y).kind):
         return of_last(x, y)
     x, y = binary(name, x, y)

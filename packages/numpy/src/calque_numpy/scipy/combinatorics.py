@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import lax
+from calque_core import lax, typeof
 from calque_core.extend import integer, scalar_dtype, stirling_series, where_any
 from calque_core.extend import where as place
+from calque_core.extend.numpy_functions import check_dtypes
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.gammas import betaln, gamma, gammasgn, large_log_ratio
 from calque_numpy.scipy.slopes import declare
@@ -146,6 +147,7 @@ def comb(N: Value, k: Value, *, exact: bool = False, repetition: bool = False) -
     """
     if exact:
         raise ValueError(f"comb{place()}: exact=True needs integers of any length. Use math.comb.")
+    check_dtypes("comb", (typeof(N), typeof(k)))
     return _with_repetition(N, k) if repetition else _comb(N, k)
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import lax
+from calque_core import lax, typeof
 from calque_core.extend import declare_formula, gamma_of, integer, stirling_series
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype
+from calque_core.extend.numpy_functions import as_dtype, check_dtypes
 from calque_numpy.scipy.floats import elementwise, float_dtype
 
 Value = Any
@@ -308,7 +308,9 @@ def zeta(x: Value, q: Value = 1.0) -> Value:
     >>> round(float(zeta(2.0)), 12)
     1.644934066848
     """
-    return _zeta(x, 1.0 if q is None else q)
+    q = 1.0 if q is None else q
+    check_dtypes("zeta", (typeof(x), typeof(q)))
+    return _zeta(x, q)
 
 
 @elementwise()

@@ -12,9 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import ShapeError, lax, typeof
+from calque_core import ShapeError, lax, result_type, typeof
 from calque_core.extend import conjugated, integer, where
-from calque_core.extend.numpy_functions import as_dtype, broadcast_to, promoted_dtype, true_divide
+from calque_core.extend.numpy_functions import (
+    SCALARS,
+    as_dtype,
+    broadcast_to,
+    check_dtypes,
+    promoted_dtype,
+    true_divide,
+)
 from calque_core.lax import broadcast_shapes
 from calque_numpy.creation import asarray
 from calque_numpy.joining import concatenate
@@ -258,8 +265,9 @@ def block_diag(*arrs: Value) -> Value:
     for x in arrs:
         if typeof(asarray(x)).ndim > 2:
             raise ShapeError(f"block_diag{where()}: an operand is {typeof(asarray(x))}. Give matrices.")
+    check_dtypes("block_diag", [typeof(x if type(x) in SCALARS else asarray(x)) for x in arrs])
     blocks = [atleast_2d(asarray(x)) for x in arrs]
-    dtype = promoted_dtype("block_diag", *blocks)
+    dtype = result_type(*blocks)
     starts = [0, *accumulate(typeof(x).shape[1] for x in blocks)]
     rows = [
         lax.pad(as_dtype(x, dtype), dtype.type(0), [(0, 0, 0), (start, starts[-1] - stop, 0)])
