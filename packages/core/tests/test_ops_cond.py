@@ -136,7 +136,7 @@ def test_constants_are_joined_once_each():
     x, y = np.ones(2), np.zeros(3)
     x.flags.writeable = y.flags.writeable = False
     jaxprs = []
-    make_jaxpr(lambda: jaxprs.extend(stage(lambda: outs, []) for outs in ([x], [x, y], [])))()
+    make_jaxpr(lambda: jaxprs.extend(stage(lambda outs=outs: outs, []) for outs in ([x], [x, y], [])))()
     branches, values = join_constants(jaxprs)
     assert [np.shares_memory(v, w) for v, w in zip(values, (x, y), strict=True)] == [True, True]
     assert all([v.aval for v in b.invars] == [typeof(x), typeof(y)] and not b.constvars for b in branches)
