@@ -6,6 +6,7 @@ import ctypes
 import mmap
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from scipy.integrate import odeint
 from calque_autodiff import checkpoint, custom_jvp, custom_vjp, grad, jvp, linearize, vjp
 from calque_batching import vmap
 from calque_core import jaxpr_as_fun, lax, make_jaxpr
+from calque_pytree import tree_leaves
 from calque_xla_backend import jit
 
 
@@ -48,9 +50,9 @@ MEMORIES = {
 }
 LINEAR = {  # a function, a point -> the derivative of its sum there
     "grad": lambda f, x: grad(lambda y: np.sum(f(y)))(x),
-    "vjp": lambda f, x: vjp(f, x)[1](np.ones(4))[0],
-    "linearize": lambda f, x: linearize(f, x)[1](np.ones(4)),
-    "jvp": lambda f, x: jvp(f, (x,), (np.ones(4),))[1],
+    "vjp": lambda f, x: vjp(f, x)[1](np.ones(x.shape))[0],
+    "linearize": lambda f, x: linearize(f, x)[1](np.ones(x.shape)),
+    "jvp": lambda f, x: jvp(f, (x,), (np.ones(x.shape),))[1],
     "grad of jit": lambda f, x: grad(jit(lambda y: np.sum(f(y))))(x),
     "vmap of grad": lambda f, x: vmap(grad(lambda y: np.sum(f(y))))(x[None])[0],
     "a program": lambda f, x: jaxpr_as_fun(make_jaxpr(grad(lambda y: np.sum(f(y))))(x))(x)[0],
@@ -96,6 +98,128 @@ def test_a_program_that_writes_between_uses_equals_the_program_on_copies(is_draw
     want = derivative(np.copy)
     np.testing.assert_array_equal(derivative(lambda b: b), want)
     np.testing.assert_array_equal(derivative(lambda b: b[::-1][::-1]), want)
+
+
+def read_only(x):
+    x.flags.writeable = False
+    return x
+
+
+SHOWN = {  # a memory of a size, whose array is then shown otherwise
+    "NumPy's": lambda n: np.arange(n) + 1.0,
+    "read-only": lambda n: read_only(np.arange(n) + 1.0),
+    "bytes": lambda n: np.frombuffer((np.arange(n) + 1.0).tobytes()),
+    "every third": lambda n: np.ones((n, 3)).cumsum(0)[:, 1],
+    "a bytearray's": lambda n: np.frombuffer(bytearray(np.arange(n).tobytes())),
+}
+WRAPPED = {  # transformations that run the function in a program or in a loop
+    **LINEAR,
+    "jit": lambda f, x: jit(f)(x),
+    "vmap": lambda f, x: vmap(f)(x[None])[0],
+    "cond": lambda f, x: grad(lambda y: np.sum(lax.cond(np.sum(y) > -9.0, f, lambda y: y, y)))(x),
+    "scan": lambda f, x: grad(lambda y: np.sum(lax.scan(lambda c, _: (f(c), None), y, None, length=2)[0]))(x),
+    "checkpoint": lambda f, x: grad(lambda y: np.sum(checkpoint(f)(y)))(x),
+    "second grad": lambda f, x: grad(lambda z: np.sum(grad(lambda y: np.sum(f(y)))(z)))(x),
+}
+CHANGES = {
+    "shape": [(-1,), (2, -1), (1, -1)],
+    "dtype": [np.dtype(np.float64), np.dtype(np.int64), np.dtype(">i8")],
+    "strides": [(8,), (0,), (8, 16)],
+}
+SHOWING_STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("use"), st.sampled_from(["multiply", "add"]), st.integers(0, 1)),
+        st.tuples(st.sampled_from(sorted(CHANGES)), st.integers(0, 2), st.integers(0, 1)),
+    ),
+    min_size=2,
+    max_size=8,
+)
+
+
+def run_showing(steps: Any, x: Any, buffers: list[np.ndarray], view: Any) -> Any:
+    """Interleave operations on arrays with changes of what they show of their memory, where NumPy allows these."""
+    for kind, what, which in steps:
+        if kind == "use":
+            operand = view(buffers[which])
+            y = x.reshape(operand.shape)
+            x = (y * operand if what == "multiply" else y * y + operand).reshape(-1)
+            continue
+        with suppress(AttributeError, ValueError, TypeError):
+            setattr(buffers[which], kind, CHANGES[kind][what])
+    return x
+
+
+@pytest.mark.filterwarnings("ignore:Setting the .* has been deprecated:DeprecationWarning")
+@pytest.mark.parametrize("transformation", WRAPPED)
+@given(
+    SHOWING_STEPS,
+    st.lists(st.sampled_from(sorted(SHOWN)), min_size=2, max_size=2),
+    st.sampled_from([4, 4, 4, 10_000]),
+)
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def test_a_program_that_sets_shapes_dtypes_and_strides_equals_the_program_on_copies(
+    is_drawn, transformation, steps, memories, size
+):
+    if not is_drawn((steps, memories, size), 0.3):
+        return
+    x = np.resize([0.5, -1.0, 2.0, 0.25], size)
+
+    def result(view):
+        buffers = [SHOWN[m](size) for m in memories]
+        with np.errstate(all="ignore"):
+            return np.asarray(WRAPPED[transformation](lambda y: run_showing(steps, y, buffers, view), x))
+
+    np.testing.assert_allclose(result(lambda b: b), result(np.copy), rtol=1e-12)
+
+
+def show_otherwise(tree):
+    """Set the shape of each array in a tree, and write to it, where NumPy allows it."""
+    for x in tree_leaves(tree):
+        if isinstance(x, np.ndarray):
+            with suppress(AttributeError, ValueError):
+                x.shape = (2, -1)
+            with suppress(ValueError):
+                x[...] = 100.0
+
+
+RETURNING = {  # transformations of functions of one array
+    "vjp": lambda f: lambda x: vjp(f, x)[0],
+    "jvp": lambda f: lambda x: jvp(f, (x,), (np.ones(x.shape),)),
+    "jit": jit,
+    "vmap": lambda f: lambda x: vmap(f)(x[None]),
+    "cond": lambda f: lambda x: lax.cond(True, f, f, x),
+    "scan": lambda f: lambda x: lax.scan(lambda c, _: (c, f(c)), x, None, length=2),
+    "checkpoint": checkpoint,
+    "a program": lambda f: lambda x: jaxpr_as_fun(make_jaxpr(f)(np.ones(x.shape)))(x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Setting the .* has been deprecated:DeprecationWarning")
+@pytest.mark.parametrize("transformation", RETURNING)
+@pytest.mark.parametrize("memory", SHOWN)
+@pytest.mark.parametrize("size", [4, 10_000])
+def test_a_result_that_is_shown_otherwise_changes_no_argument_and_no_constant(transformation, memory, size):
+    x, c = SHOWN[memory](size), SHOWN[memory](size)
+    function = RETURNING[transformation](lambda y: (y, c, y * c, np.broadcast_to(np.sum(y), c.shape)))
+    first = function(x)
+    want = [np.array(leaf) for leaf in tree_leaves(first)]
+    show_otherwise(first)
+    for leaf, value in zip(tree_leaves(function(x)), want, strict=True):
+        np.testing.assert_array_equal(leaf, value)
+
+
+@pytest.mark.filterwarnings("ignore:Setting the .* has been deprecated:DeprecationWarning")
+@pytest.mark.parametrize("transformation", [vjp, linearize])
+@pytest.mark.parametrize("memory", SHOWN)
+@pytest.mark.parametrize("size", [4, 10_000])
+def test_a_result_that_is_shown_otherwise_changes_no_residual(transformation, memory, size):
+    x, c = SHOWN[memory](size), SHOWN[memory](size)
+    out, pending = transformation(lambda y: (y, np.broadcast_to(y[0], c.shape), y * y * c), x)
+    tangent = tuple(np.ones(size) for _ in out) if transformation is vjp else np.ones(size)
+    want = [np.array(leaf) for leaf in tree_leaves(pending(tangent))]
+    show_otherwise((out, x, c))
+    for leaf, value in zip(tree_leaves(pending(tangent)), want, strict=True):
+        np.testing.assert_array_equal(leaf, value)
 
 
 @pytest.mark.parametrize("transformation", [vjp, linearize])

@@ -253,7 +253,7 @@ def test_nothing_is_copied_that_is_nobody_elses():
 def test_a_result_that_nobody_can_write_is_not_copied():
     x = np.ones(3)
     x.flags.writeable = False
-    assert C.vjp(lambda y: y, x)[0] is x
+    assert np.shares_memory(C.vjp(lambda y: y, x)[0], x)
 
 
 def test_a_result_that_the_derivative_keeps_is_copied_once():

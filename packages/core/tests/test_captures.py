@@ -71,6 +71,14 @@ def test_copies_have_the_shape_and_the_dtype(dtype, shape):
     assert captures.use(x) is copy
 
 
+def test_an_array_in_the_order_of_columns_is_copied_once():
+    x, captures = np.asfortranarray([[1.0, 2.0], [3.0, 4.0]]), Captures()
+    first = captures.use(x)
+    assert captures.use(x) is first
+    x[0, 1] = 9.0
+    np.testing.assert_array_equal(captures.use(x), x)
+
+
 def test_not_a_number_and_minus_zero_are_told_apart_by_their_bytes():
     x, captures = np.array([np.nan, 0.0]), Captures()
     first = captures.use(x)
@@ -82,9 +90,63 @@ def test_not_a_number_and_minus_zero_are_told_apart_by_their_bytes():
 def test_what_nobody_can_write_is_not_copied():
     x, captures = np.zeros(3), Captures()
     x.flags.writeable = False
-    assert captures.use(x) is x
     constant = np.frombuffer(bytes(24))
-    assert captures.use(constant) is constant
+    for array in (x, constant):
+        view = captures.use(array)
+        assert view.__array_interface__ == array.__array_interface__
+        assert captures.use(array) is view
+
+
+SET_IN_PLACE = {
+    "shape": lambda x: setattr(x, "shape", (2, -1)),
+    "dtype": lambda x: setattr(x, "dtype", np.int64),
+    "byte order": lambda x: setattr(x, "dtype", ">f8"),
+    "strides": lambda x: setattr(x, "strides", (0,)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Setting the .* has been deprecated:DeprecationWarning")
+@pytest.mark.parametrize("change", SET_IN_PLACE.values(), ids=SET_IN_PLACE)
+@pytest.mark.parametrize("size", [4, LARGE])
+@pytest.mark.parametrize("is_read_only", [True, False])
+def test_what_an_operation_used_keeps_its_shape_dtype_and_strides(change, size, is_read_only):
+    x, captures = np.arange(float(size)), Captures()
+    x.flags.writeable = not is_read_only
+    before = captures.use(x)
+    change(x)
+    after = captures.use(x)
+    np.testing.assert_array_equal(before, np.arange(float(size)))
+    np.testing.assert_array_equal(after, x)
+    assert (after.shape, after.dtype) == (x.shape, x.dtype)
+    assert captures.use(x) is after
+    captures.release()
+
+
+def test_the_view_of_an_inner_trace_is_the_view_of_the_outer_one():
+    x, consts = np.zeros(LARGE), []
+    x.flags.writeable = False
+
+    def f(y):
+        for _ in range(3):
+            consts.extend(stage(lambda: [lax.sin(x)], []).consts)
+        return y + consts[0] + x
+
+    (outer,) = make_jaxpr(f)(np.ones(LARGE)).consts
+    assert all(c is outer for c in consts)
+
+
+def test_the_source_of_an_inner_traces_view_is_held_by_the_outer_trace():
+    owner, outer = large(), Captures()
+    x, inner = owner[1:], Captures()
+    inner.views = outer.views  # as those of a trace inside another one
+    view = inner.use(x)
+    inner.release()
+    assert x.flags.writeable
+    assert outer.use(view) is view
+    with pytest.raises(ValueError, match="read-only"):
+        x[0] = 1.0
+    outer.release()
+    assert x.flags.writeable
 
 
 def test_a_copy_does_not_keep_the_array_alive():
@@ -145,7 +207,7 @@ def test_foreign_memory_that_is_too_large_is_refused_with_a_hint(monkeypatch):
 
 def test_a_large_array_is_read_only_until_its_release():
     x, captures = large(), Captures()
-    assert captures.use(x) is x
+    assert np.shares_memory(captures.use(x), x)
     with pytest.raises(ValueError, match="read-only"):
         x[0] = 1.0
     captures.release()

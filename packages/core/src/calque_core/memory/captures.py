@@ -2,7 +2,8 @@
 
 One idea: memory that is small, or that NumPy does not own, is copied where an operation uses it, and the operation
 computes with the copy; the next use takes the same copy if the bytes are still equal.  A larger array is made read-only
-until the trace ends, so that a write fails loudly.  Read-only memory is neither copied nor held.
+until the trace ends, so that a write fails loudly.  Read-only memory is neither copied nor held.  Its user can still
+set the shape, the dtype and the strides of an array, also of a read-only one, so the operation computes with a view.
 
 One table of the process lists the held arrays.  Release is safe to repeat, and safe to interrupt: the next release of
 any trace makes all arrays writable that are in no `Holdings`.
@@ -49,6 +50,11 @@ class _Copy(NamedTuple):
     source: weakref.ref[Array]
     array: Array
     data: Copied
+
+
+class _View(NamedTuple):
+    source: weakref.ref[Array]
+    array: weakref.ref[Array]  # weak, since a trace may outlive the large arrays that a trace inside it used
 
 
 _new_copy: Any = partial(tuple.__new__, _Copy)  # runs in C only: 0.2 us, where the class takes 0.5
@@ -148,7 +154,7 @@ class Captures:
     (array([0., 0., 0.]), False)
     """
 
-    __slots__ = ("__weakref__", "copies", "held", "places")
+    __slots__ = ("__weakref__", "copies", "held", "places", "views")
 
     def __init__(self, outer: Any = None) -> None:
         while outer is not None and outer.captures is None:
@@ -156,24 +162,37 @@ class Captures:
         shared: Captures | None = None if outer is None else outer.captures
         self.copies: dict[int, _Copy] = {} if shared is None else shared.copies
         self.places: dict[Any, _Copy] = {} if shared is None else shared.places
+        self.views: dict[int, _View] = {} if shared is None else shared.views
         self.held: Mapping[int, Array] = NOTHING
 
     def use(self, x: Array) -> Array:
-        """Return the array that the operation computes with: a copy of `x`, or `x` if it is read-only or now held.
+        """Return the array that the operation computes with: a copy of `x`, or a view if `x` is read-only or now held.
 
         Raises: ValueError for memory of another library that is too large to copy.
         """
         copy = self.copies.get(id(x))
         if copy is not None and copy.source() is x and _same_bytes(copy.data, x) is True:
-            return copy.array
+            array = copy.array
+            if array.shape == x.shape and array.dtype == x.dtype:  # they can be set in place
+                return array
         if x.nbytes <= COPIED_BYTES and x.flags.writeable:  # nearly always; 1 us sooner
             return self._copy(x)
-        if id(x) in self.held or not is_writable(x):
+        if id(x) not in self.held and is_writable(x):
+            if x.nbytes <= COPIED_BYTES or not _is_holdable(x):
+                return self._copy(x)
+            self._hold(x)
+        return self._view(x)
+
+    def _view(self, x: Array) -> Array:
+        """Return a view that only traces know, the same one as long as nobody changes what `x` shows of its memory."""
+        known = self.views.get(id(x))
+        view = None if known is None else known.array()
+        if view is x or type(x.base) is Copied:  # from a trace inside this one
             return x
-        if x.nbytes <= COPIED_BYTES or not _is_holdable(x):
-            return self._copy(x)
-        self._hold(x)
-        return x
+        if view is None or known.source() is not x or _shown(view) != _shown(x):  # type: ignore[union-attr]
+            view = x.view(np.ndarray)
+            self.views[id(x)] = self.views[id(view)] = _View(weakref.ref(x), weakref.ref(view))
+        return view
 
     def _copy(self, x: Array) -> Array:
         """Return a read-only copy.  Equal views of one memory, made anew in each step of a loop, share a copy."""
@@ -183,12 +202,13 @@ class Captures:
                 "belong to NumPy, so a later change would go unnoticed. Copy it first: numpy.array(x)."
             )
         data = Copied(x.tobytes())
-        if x.base is None:
+        if x.base is None and x.flags.c_contiguous:
             array = np.ndarray(x.shape, x.dtype, data)
             array.setflags(write=False)
             self.copies[id(x)] = _new_copy((weakref.ref(x), array, data))
             return array
-        place: tuple[Any, ...] = (id(x.base), x.strides, x.shape, x.dtype)  # the address takes 1 us more
+        base = x if x.base is None else x.base
+        place: tuple[Any, ...] = (id(base), x.strides, x.shape, x.dtype)  # the address takes 1 us more
         copy = self.places.get(place)
         if copy is not None and copy.data != data:  # maybe a view of another part of the same memory
             place = (x.__array_interface__["data"][0], *place)
@@ -205,6 +225,10 @@ class Captures:
         if not isinstance(self.held, Holdings):
             self.held = Holdings()
         self.held.add(x)
+        known = self.views.get(id(x))
+        source = None if known is None or known.array() is not x else known.source()
+        if source is not None:  # NumPy leaves it out of the chain of its view
+            self.held.add(source)
 
     def release(self) -> None:
         """Make the held arrays writable as before.  It raises nothing, and a second call is harmless.
@@ -225,6 +249,11 @@ class Captures:
     def __exit__(self, *_: object) -> None:
         if self.held is not NOTHING:
             self.release()
+
+
+def _shown(x: Array) -> Any:
+    """Return what a view shows of its memory; NumPy lets a user set it in place."""
+    return x.shape, x.strides, x.dtype
 
 
 def _is_holdable(x: Array) -> bool:

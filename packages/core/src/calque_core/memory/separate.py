@@ -37,7 +37,8 @@ def owner(x: Any) -> Any:
 def copy_shared(results: Sequence[Value], *reserved: Iterable[Value]) -> list[Value]:
     """Return `results`; an array that shares writable memory with an earlier result or with `reserved` is copied.
 
-    A copy that a trace keeps of a captured array is copied too: the user may write to results.
+    A copy that a trace keeps of a captured array is copied too: the user may write to results.  A read-only result is
+    a view of its own, since its user may set its shape in place.
 
     >>> import numpy as np
     >>> from calque_core.extend import copy_shared
@@ -54,6 +55,8 @@ def copy_shared(results: Sequence[Value], *reserved: Iterable[Value]) -> list[Va
             memory_owner = x if x.base is None else owner(x)
             if type(memory_owner) is Copied or (id(memory_owner) in owner_ids and is_writable(x)):
                 separate[i] = x.copy()
+            elif not x.flags.writeable:
+                separate[i] = x.view()
             owner_ids.add(id(memory_owner))
     return separate
 
@@ -68,7 +71,7 @@ def _owner_ids(reserved: Iterable[Iterable[Value]]) -> set[int]:
 
 
 def copy_writable(results: Sequence[Value]) -> list[Value]:
-    """Return `results` with a copy of each writable NumPy array: a user's function may have kept the array.
+    """Return `results` with a copy of each writable NumPy array, a view of each other: a user's function may keep it.
 
     >>> import numpy as np
     >>> from calque_core.extend import copy_writable
@@ -76,7 +79,7 @@ def copy_writable(results: Sequence[Value]) -> list[Value]:
     >>> copy_writable([x, 1.0])[0] is x
     False
     """
-    return [x.copy() if isinstance(x, np.ndarray) and is_writable(x) else x for x in results]
+    return [(x.copy() if is_writable(x) else x.view()) if isinstance(x, np.ndarray) else x for x in results]
 
 
 def copied_where_exposed(values: list[Value], shared: Iterable[Value]) -> list[Value]:

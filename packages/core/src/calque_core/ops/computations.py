@@ -18,13 +18,14 @@ from calque_core.jaxprs.jaxpr import Jaxpr, Literal
 from calque_core.ops.arithmetic import add_p, max_p, min_p, mul_p
 from calque_core.ops.broadcast import broadcast_in_dim
 from calque_core.ops.compare import and_p, or_p, xor_p
+from calque_core.ops.cond import converted_results
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.declare import BITS, NUMBER, ORDERED
 from calque_core.ops.jit import jit_p
 from calque_core.ops.loops import trace_body
 from calque_core.ops.scan import scan
 from calque_core.ops.shape import reshape
-from calque_core.ops.weakness import convert_to, strong
+from calque_core.ops.weakness import convert_to, may_take, strong
 from calque_core.primitives.primitive import Primitive, results_of
 from calque_core.staging.known_code import run_again
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
@@ -60,9 +61,10 @@ def trace_computation(
             "same structure."
         )
     for out, aval in zip(body.jaxpr.out_avals, out_avals):
-        if out.shape or (out.dtype != aval.dtype and not out.weak_type):
+        is_joined = out.weak_type and may_take(out.dtype, aval.dtype)
+        if out.shape or (out.dtype != aval.dtype and not is_joined):
             raise TypeError(f"{caller}: {describe_function(fun)} returned {out}. Return a scalar {aval}.")
-    return Computation(body.jaxpr, body.consts)
+    return Computation(converted_results(body.jaxpr, out_avals), body.consts)
 
 
 def operand_leaves(caller: str, operands: Any, init_values: Any) -> tuple[list[Value], list[Value], PyTreeDef]:

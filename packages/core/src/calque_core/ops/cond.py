@@ -368,10 +368,11 @@ def unify_results(verb: str, functions: Sequence[Any], jaxprs: Sequence[Jaxpr], 
             )
         vma = NO_AXES.union(*[aval.vma for aval in avals])
         targets.append(shaped_array(avals[0].shape, dtype, strong is None).varying(vma))
-    return [_converted_results(jaxpr, targets) for jaxpr in jaxprs]
+    return [converted_results(jaxpr, targets) for jaxpr in jaxprs]
 
 
-def _converted_results(jaxpr: Jaxpr, targets: Sequence[ShapedArray]) -> Jaxpr:
+def converted_results(jaxpr: Jaxpr, targets: Sequence[ShapedArray]) -> Jaxpr:
+    """Return a program whose results are converted to the types `targets`, or the same program if they have them."""
     if all(aval is target for aval, target in zip(jaxpr.out_avals, targets)):
         return jaxpr
 

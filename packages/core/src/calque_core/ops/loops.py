@@ -21,7 +21,7 @@ from calque_core.ops.cond import join_constants, stage_once
 from calque_core.ops.convert import convert_element_type, narrow
 from calque_core.ops.retyping import derived_types
 from calque_core.ops.varying import as_varying
-from calque_core.ops.weakness import convert_to, reaches, scalar_kind, strong, weak
+from calque_core.ops.weakness import convert_to, may_take, scalar_kind, strong, weak
 from calque_core.staging.stage import JaxprTrace, stage
 from calque_core.traces.trace import Trace, current_trace
 from calque_core.types.avals import typeof
@@ -143,7 +143,7 @@ def _may_become(before: Types, after: Types) -> bool:
 def _may_take_dtype(before: Any, after: Any) -> bool:
     """Tell whether a carry is of the type `after`, or weak and takes its dtype."""
     is_weak = before.weak_type and before.shape == after.shape
-    return before is after or (is_weak and reaches(before.dtype, after.dtype))
+    return before is after or (is_weak and may_take(before.dtype, after.dtype))
 
 
 def _derived_types(body: Body, before: Types, after: Types, num_xs: int) -> tuple[Types, Types] | None:
@@ -196,9 +196,10 @@ def _in_type(x: Value, aval: Any) -> Value:
 
 
 def as_dtype_of(before: Value, after: Value) -> Value:
-    """Return a leaf after a step, in the dtype of the leaf `before` if only that one is strong."""
+    """Return a leaf after a step, in the dtype of the leaf `before` if only that one is strong and can hold it."""
     old, new = typeof(before), typeof(after)
-    return convert_element_type(after, old.dtype) if new.weak_type and not old.weak_type else after
+    is_joined = new.weak_type and not old.weak_type and may_take(new.dtype, old.dtype)
+    return convert_element_type(after, old.dtype) if is_joined else after
 
 
 def strong_leaves(caller: str, name: str, tree: Any) -> tuple[list[Value], PyTreeDef]:
@@ -260,10 +261,11 @@ def check_carry_types(caller: str, step: str, carry: Any, results: Iterable[Any]
 def check_carry_type(caller: str, step: str, path: str, before: Any, after: Any) -> None:
     """Check that a leaf of a carry has the same type after a step, or that one of the two types is weak.
 
+    Of two weak types, the type before the step must be able to take that after it: a Python loop gives the latter.
     Raises: TypeError that names the step, the leaf, its types before and after.
     """
-    is_joined = before.weak_type and reaches(before.dtype, after.dtype)
-    is_joined = is_joined or (after.weak_type and reaches(after.dtype, before.dtype))
+    is_joined = before.weak_type and may_take(before.dtype, after.dtype)
+    is_joined = is_joined or (after.weak_type and not before.weak_type and may_take(after.dtype, before.dtype))
     if after.shape != before.shape or (after.dtype != before.dtype and not is_joined):
         raise TypeError(
             f"{caller}: {step} changes the type of the carry{path} from {before} to "

@@ -54,7 +54,8 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     whole arrays, in a number of rounds that grows as the logarithm of the length.  With `reverse`, the last element
     comes first, as in `fn(e2, e1)`; the results are in the order of the elements.
     Shapes: elems [.., n, ..] -> the same.
-    Raises: TypeError if `fn` does not keep the structure; ShapeError if it does not keep the shape, or lengths differ;
+    Raises: TypeError if `fn` does not keep the structure, or returns bools for numbers; ShapeError if it does not keep
+    the shape, or lengths differ;
     ValueError for a wrong axis.
 
     >>> import numpy as np
@@ -79,6 +80,11 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
                 "structure."
             )
         for i, (x, y) in enumerate(zip(left, out)):
+            if (typeof(x).kind == "b") != (typeof(y).kind == "b"):
+                raise TypeError(
+                    f"{caller}: {describe_function(fn)} returned {typeof(y)} for slices of "
+                    f"{leaf_names('elems', elems)[i]} of type {typeof(x)}. Return the same dtype: a bool is no number."
+                )
             if typeof(x).shape != typeof(y).shape:
                 raise ShapeError(
                     f"{caller}: {describe_function(fn)} returned {typeof(y)} for slices of "

@@ -48,6 +48,11 @@ def reaches(weak: np.dtype[Any], target: np.dtype[Any]) -> bool:
     return "biufc".index(kind_of(weak)) <= "biufc".index(kind_of(target))
 
 
+def may_take(weak: np.dtype[Any], target: np.dtype[Any]) -> bool:
+    """Tell whether a Python scalar in a loop can take the dtype `target`; a bool is no number: `~True` is not `~1`."""
+    return reaches(weak, target) and (kind_of(weak) == "b") == (kind_of(target) == "b")
+
+
 # Conversions
 
 
