@@ -63,7 +63,7 @@ _TEXTS: dict[Primitive, str] = {
     round_p: "float(round({0}))",
 }
 _FUNCTIONS = (abs, float, round, math.floor, math.sqrt, np.exp, np.log, np.power, np.sin, np.cos, np.tan)
-_NAMES = {"inf": math.inf, "nan": math.nan, **{f.__name__: f for f in _FUNCTIONS}}
+_NAMES = {f.__name__: f for f in _FUNCTIONS}
 _USED_TWICE = (square_p, max_p, min_p)  # whose texts have an operand twice
 _PARAMS: tuple[dict[str, Any], ...] = ({}, {"rounding_method": RoundingMethod.TO_NEAREST_EVEN})
 _DTYPES = frozenset((np.dtype(float), np.dtype(bool)))
@@ -86,11 +86,14 @@ def code_of_numbers(program: Jaxpr) -> OfNumbers | None:
     uses = Counter(x for eqn in program.eqns for x in [*eqn.invars] * (2 if eqn.primitive in _USED_TWICE else 1))
     texts: dict[Atom, str] = {v: f"x{i}" for i, v in enumerate(program.invars)}
     lines = [f"def function({', '.join(texts.values())}):"]
+    constants: dict[str, Value] = {}
 
     def text_of(x: Atom) -> str:
         if not isinstance(x, Literal):
             return texts[x]
-        return f"({x.val.item() if isinstance(x.val, np.generic) else x.val!r})"
+        name = f"k{len(constants)}"
+        constants[name] = x.val.item() if isinstance(x.val, np.generic) else x.val
+        return name
 
     for eqn in program.eqns:
         if eqn.params not in _PARAMS:
@@ -103,7 +106,7 @@ def code_of_numbers(program: Jaxpr) -> OfNumbers | None:
             texts[result] = f"x{len(texts)}"
             lines.append(f" {texts[result]} = {text}")
     lines.append(f" return {text_of(program.outvars[0])}")
-    return function_of("\n".join(lines), _NAMES)
+    return function_of("\n".join(lines), _NAMES | constants)
 
 
 def on_numbers(function: OfNumbers, args: Sequence[Value], dtype: np.dtype[Any]) -> Value:
