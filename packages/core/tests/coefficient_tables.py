@@ -164,6 +164,17 @@ def large(order: int) -> Function:
     return function
 
 
+def bessel_decay(t: Decimal) -> Decimal:
+    """Return x**2 exp(-x) (I_0(x) - I_1(x)) with t = (x - 5) / 3."""
+    x = 5 + 3 * t
+    return x * x * (scaled_bessel(0)(x) - scaled_bessel(1)(x))
+
+
+def large_bessel_decay(t: Decimal) -> Decimal:
+    """Return x**1.5 exp(-x) (I_0(x) - I_1(x)) with t = 16 / x - 1."""
+    return 16 / (1 + t) * (large(0)(t) - large(1)(t))
+
+
 def erfc_factor(t: Decimal) -> Decimal:
     """Return (1 + 2x) exp(x**2) erfc(x) with t = (x - 3.75) / (x + 3.75)."""
     x = Decimal("3.75") * (1 + t) / (1 - t)
@@ -214,6 +225,14 @@ def tables() -> dict[str, tuple[str, list[Decimal]]]:
             "BESSEL_I1_LARGE": (
                 "sqrt(x) exp(-x) I_1(x) for x >= 8, a polynomial in 16 / x - 1",
                 in_powers(large(1), 26),
+            ),
+            "BESSEL_DECAY": (
+                "x**2 exp(-x) (I_0(x) - I_1(x)) for 2 <= x <= 8, a polynomial in (x - 5) / 3",
+                in_powers(bessel_decay, 27),
+            ),
+            "BESSEL_DECAY_LARGE": (
+                "x**1.5 exp(-x) (I_0(x) - I_1(x)) for x >= 8, a polynomial in 16 / x - 1",
+                in_powers(large_bessel_decay, 28),
             ),
         }
 

@@ -113,10 +113,15 @@ def test_infinite_terms_of_both_signs_have_no_sum():
     assert nn.logsumexp(a, b=np.array([-1.0, -2.0, 1.0]), return_sign=True) == (INF, -1.0)
 
 
-def test_logsumexp_of_complex_numbers_is_refused():
-    a, b = np.array([1.0, 2.0]), np.array([1.0j, 1.0])
-    with pytest.raises(TypeError, match=r"logsumexp of complex128 at .*test_nn.py.*: complex numbers"):
-        nn.logsumexp(a, b=b, return_sign=True)
+def test_logsumexp_of_complex_numbers_is_the_principal_logarithm_of_their_sum():
+    a, b = np.array([1000.0, 1000.0 + 3.0j, 2.0]), np.array([1.0j, -2.0, 0.0])
+    want = 1j - 2.0 * np.exp(3.0j)
+    close(nn.logsumexp(a, b=b), np.log(want) + 1000.0)
+    size, sign = nn.logsumexp(a, b=b, return_sign=True)
+    close(size, np.log(abs(want)) + 1000.0)
+    close(sign, want / abs(want))
+    assert nn.logsumexp(np.array([-INF + 0j, 2.0]), where=np.array([True, False])) == -INF
+    assert nn.logsumexp(a.astype(np.complex64)[None], axis=1, keepdims=True).dtype == np.complex64
 
 
 def test_logsumexp_of_no_elements_and_of_infinite_elements():

@@ -29,6 +29,7 @@ from calque_core.extend.numpy_functions import (
     refuse,
     trunc,
 )
+from calque_numpy.modified_bessel import i0_p
 
 Value = Any
 BITS: dict[int, np.dtype[Any]] = {1: np.dtype("int8"), 2: np.dtype("int16"), 4: np.dtype("int32"), 8: np.dtype("int64")}
@@ -341,7 +342,7 @@ def i0(x: Value) -> Value:
     array([1.        , 1.26606588])
     """
     x = _real("i0", _double_of_integers(x))
-    return lax.mul(lax.bessel_i0e(x), lax.exp(flat_abs(x)))
+    return i0_p.bind(x)
 
 
 def flat_abs(x: Value) -> Value:

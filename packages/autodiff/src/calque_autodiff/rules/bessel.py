@@ -6,6 +6,7 @@ from math import factorial
 from typing import Any
 
 from calque_autodiff.define import defjvp, not_linear
+from calque_core.extend import bessel_decay
 from calque_core.lax import (
     abs,
     add,
@@ -27,8 +28,19 @@ from calque_core.lax import (
 Value = Any
 
 
+_FAR = 2.0  # from here on exp(-|x|) (I_0 - |I_1|) has a formula of its own, since its terms cancel
+
+
+def bessel_i0e_jvp(x_dot: Value, out: Value, x: Value) -> Value:
+    near = sub(bessel_i1e(x), mul(sign(x), out))
+    far = neg(mul(sign(x), bessel_decay(abs(x))))
+    return mul(x_dot, select(lt(abs(x), _FAR), near, far))
+
+
 def bessel_i1e_jvp(x_dot: Value, out: Value, x: Value) -> Value:
-    return mul(x_dot, sub(sub(bessel_i0e(x), _quotient(out, x)), mul(sign(x), out)))
+    near = sub(bessel_i0e(x), mul(sign(x), out))
+    difference = select(lt(abs(x), _FAR), near, bessel_decay(abs(x)))
+    return mul(x_dot, sub(difference, _quotient(out, x)))
 
 
 def _quotient(out: Value, x: Value) -> Value:
@@ -41,6 +53,6 @@ def _quotient(out: Value, x: Value) -> Value:
     return select(is_near, mul(series, exp(neg(mul(sign(near), near)))), div(out, far))
 
 
-defjvp(bessel_i0e_p, lambda x_dot, out, x: mul(x_dot, sub(bessel_i1e(x), mul(sign(x), out))))
+defjvp(bessel_i0e_p, bessel_i0e_jvp)
 defjvp(bessel_i1e_p, bessel_i1e_jvp)
 not_linear(bessel_i0e_p, bessel_i1e_p)

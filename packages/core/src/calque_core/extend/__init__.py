@@ -61,6 +61,7 @@ if _TYPE_CHECKING:
     )
     from calque_core.ops.axes import integer
     from calque_core.ops.batch_axes import merge_axis, split_axis
+    from calque_core.ops.bessel import bessel_decay
     from calque_core.ops.broadcast import spread
     from calque_core.ops.callback import register_effects_barrier
     from calque_core.ops.collective import check_free_name
@@ -199,6 +200,7 @@ _LATE = {
     "calque_core.meshes.shards": ("axis_names_of, check_spec, full_shape, is_replicated, shard_shape, shard_slices"),
     "calque_core.ops.axes": "integer",
     "calque_core.ops.batch_axes": "merge_axis, split_axis",
+    "calque_core.ops.bessel": "bessel_decay",
     "calque_core.ops.broadcast": "spread",
     "calque_core.ops.callback": "register_effects_barrier",
     "calque_core.ops.collective": "check_free_name",
@@ -349,7 +351,7 @@ __all__ = [
     # Formulas that derivatives and Taylor series share
     "spread", "share", "extremes", "reduced_shape", "broadcast_reduced", "positions", "sort_by", "elements_at",
     # Functions that are formulas, and parts of such formulas
-    "declare_formula", "polynomial", "summed", "where_any", "deviance", "gamma_of", "stirling_series",
+    "declare_formula", "polynomial", "summed", "where_any", "deviance", "gamma_of", "stirling_series", "bessel_decay",
     "scaled_erfc", "normal_quantile",
     # Windows of a gather or scatter, and their updates
     "gather_windows", "scatter_windows", "clipped_lines", "combine_lines", "default_fill", "read_windows", "is_last",

@@ -13,7 +13,12 @@ from typing import Any
 
 from calque_core.ops.approximate import declare_formula, polynomial
 from calque_core.ops.arithmetic import abs, div, max, min, mul, neg, sub
-from calque_core.ops.coefficients import BESSEL_I0_LARGE, BESSEL_I1_LARGE
+from calque_core.ops.coefficients import (
+    BESSEL_DECAY,
+    BESSEL_DECAY_LARGE,
+    BESSEL_I0_LARGE,
+    BESSEL_I1_LARGE,
+)
 from calque_core.ops.compare import lt, select
 from calque_core.ops.declare import FLOAT, insist
 from calque_core.ops.exponential import exp, rsqrt, square
@@ -22,6 +27,7 @@ from calque_core.ops.operands import floating
 Value = Any
 
 _LARGE = 8.0
+_MIDDLE = 2.0
 
 
 _I0_SERIES = [1 / (math.factorial(k) ** 2 * 4**k) for k in range(27)]
@@ -47,6 +53,14 @@ def _bessel_i1e_formula(x: Value) -> Value:
     size = abs(x)
     far = _far_series(size, BESSEL_I1_LARGE)
     return select(lt(size, _LARGE), mul(x, _near_series(size, _I1_SERIES)), select(lt(x, 0.0), neg(far), far))
+
+
+def bessel_decay(x: Value) -> Value:
+    """Return exp(-x) (I_0(x) - I_1(x)) for x >= 2, where the two functions cancel."""
+    near = min(max(x, _MIDDLE), _LARGE)
+    middle = div(polynomial(div(sub(near, 5.0), 3.0), BESSEL_DECAY), square(near))
+    far = max(x, _LARGE)
+    return select(lt(x, _LARGE), middle, div(_far_series(far, BESSEL_DECAY_LARGE), far))
 
 
 bessel_i0e_p = declare_formula("bessel_i0e", _bessel_i0e_formula)

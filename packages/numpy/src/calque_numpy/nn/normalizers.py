@@ -8,15 +8,17 @@ Read next: `activations.py`.
 
 from __future__ import annotations
 
+import math
 from math import inf, nan
 from typing import Any
 
-from calque_core import lax, typeof
+from calque_core import finfo, lax, typeof
 from calque_core.extend import by_types, integer, scalar_dtype
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import (
     Axes,
     as_dtype,
+    binary,
     broadcast_to,
     canonical_axis,
     dtype_argument,
@@ -104,13 +106,13 @@ def logsumexp(
 ) -> Value:
     """Return log(sum(b * exp(a))) over `axis`, without overflow; `b` is 1 by default.
 
-    Elements outside of the mask `where`, and elements with b = 0, are not counted; no element gives -inf.  With
-    `return_sign` the result is a pair: the logarithm of the absolute value of the sum, and its sign.  Without it, a
-    negative sum gives NaN, and so do infinite terms of both signs.
+    Elements outside of the mask `where` are not counted, and elements with b = 0 only for the derivative in b; no
+    element gives -inf.  With `return_sign` the result is a pair: the logarithm of the absolute value of the sum, and
+    its sign.  Without it, a negative sum gives NaN, and so do infinite terms of both signs.
+    Of complex numbers it is the principal value, and the sign is the sum over its modulus.
     Shapes: a and b broadcast; the axes are dropped, or have size 1 with `keepdims`.  Dtype: promoted; integers become
     floats.
-    Raises: ValueError for an axis out of range; TypeError for complex numbers; ShapeError if `a` and `b` do not
-    broadcast.
+    Raises: ValueError for an axis out of range; ShapeError if `a` and `b` do not broadcast.
 
     >>> import numpy as np
     >>> from calque_numpy.nn import logsumexp
@@ -120,16 +122,25 @@ def logsumexp(
     (np.float64(0.6931471805599453), np.float64(-1.0))
     """
     dtype = promoted_dtype("logsumexp", *([a] if b is None else [a, b]))
-    if dtype.kind == "c":
-        raise TypeError(f"logsumexp of {dtype.name}{place()}: complex numbers are not supported. Give real numbers.")
     if b is not None:
         dtype = typeof(floating(lax.full_like(a, 0, dtype, shape=()))).dtype
-        a, b = as_dtype(a, dtype), as_dtype(b, dtype)
-        a = lax.select(lax.ne(b, 0), a, -inf)
+        a, b = binary("logsumexp", as_dtype(a, dtype), as_dtype(b, dtype))
     axes = reduced_axes("logsumexp", axis, typeof(a).ndim)
-    differences, top = _differences(a, axes, where)
-    terms = lax.exp(differences)
-    terms = terms if b is None else lax.mul(terms, b)
+    method = _logarithm_of_complex_sum if dtype.kind == "c" else _logarithm_of_sum
+    out, sign = method(a, axes, b, where, return_sign)
+    return (
+        (_dropped(out, axes, keepdims), _dropped(sign, axes, keepdims))
+        if return_sign
+        else _dropped(out, axes, keepdims)
+    )
+
+
+def _logarithm_of_sum(
+    a: Value, axes: tuple[int, ...], b: Value, where: Value, return_sign: bool
+) -> tuple[Value, Value]:
+    """Return the logarithm of the sum's size, and its sign; without `return_sign`, NaN for a negative sum."""
+    differences, top = _differences(a if b is None else lax.select(lax.ne(b, 0), a, -inf), axes, where)
+    terms = lax.exp(differences) if b is None else _weighted(differences, a, b, top)
     terms = terms if where is None else fill_masked(terms, where, 0)
     summed = total(terms, axes, keepdims=True)
     if b is not None:
@@ -137,10 +148,46 @@ def logsumexp(
     is_zero = lax.eq(summed, 0)
     size = lax.log(lax.select(is_zero, 1, lax.abs(summed)))
     out = lax.select(is_zero, -inf, lax.add(size, top))
-    summed = summed if b is None and not return_sign else lax.select(lax.eq(top, -inf), 0, summed)
+    if b is None and not return_sign:
+        return out, summed
+    summed = lax.select(lax.eq(top, -inf), 0, summed)
+    return (out if return_sign else lax.select(lax.lt(summed, 0), nan, out)), lax.sign(summed)
+
+
+def _weighted(differences: Value, a: Value, b: Value, top: Value) -> Value:
+    """Return b exp(differences), which has a derivative in a weight of 0: the exponential, or the largest number."""
+    shape = typeof(a).shape
+    is_unused = lax.bitwise_and(lax.eq(b, 0), broadcast_to(lax.lt(lax.abs(top), inf), shape))
+    excess = lax.sub(lax.select(is_unused, a, 0), broadcast_to(lax.select(lax.lt(lax.abs(top), inf), top, 0), shape))
+    return lax.mul(lax.exp(lax.select(is_unused, _at_most_finite(excess), differences)), b)
+
+
+def _at_most_finite(exponent: Value) -> Value:
+    """Return the exponent, or the largest one whose exponential is finite."""
+    return lax.min(exponent, math.floor(math.log(float(finfo(typeof(exponent).dtype).max))))
+
+
+def _logarithm_of_complex_sum(
+    a: Value, axes: tuple[int, ...], b: Value, where: Value, return_sign: bool
+) -> tuple[Value, Value]:
+    """Return the logarithm of the sum, or of its modulus if `return_sign`, and the sum over its modulus."""
+    used = lax.real(a) if b is None else lax.select(lax.ne(b, 0), lax.real(a), -inf)
+    _, top = _differences(used, axes, where)
+    top = lax.stop_gradient(lax.select(lax.lt(lax.abs(top), inf), top, 0))
+    excess = lax.sub(lax.real(a), top)
+    if b is not None:
+        excess = lax.select(lax.eq(b, 0), _at_most_finite(excess), excess)
+    terms = lax.exp(lax.complex(excess, lax.imag(a)))
+    terms = terms if b is None else lax.mul(terms, b)
+    terms = terms if where is None else fill_masked(terms, where, 0)
+    summed = total(terms, axes, keepdims=True)
+    is_zero = lax.eq(summed, 0)
+    safe = lax.select(is_zero, 1, summed)
+    size = lax.add(lax.log(lax.abs(safe)), top)
+    sign = lax.select(is_zero, 0, lax.sign(safe))
     if return_sign:
-        return _dropped(out, axes, keepdims), _dropped(lax.sign(summed), axes, keepdims)
-    return _dropped(out if b is None else lax.select(lax.lt(summed, 0), nan, out), axes, keepdims)
+        return lax.select(is_zero, -inf, size), sign
+    return lax.select(is_zero, -inf, lax.complex(size, lax.imag(lax.log(safe)))), sign
 
 
 def _has_both_signs(terms: Value, axes: tuple[int, ...]) -> Value:

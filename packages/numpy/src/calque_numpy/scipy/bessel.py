@@ -1,6 +1,6 @@
 """Bessel functions of the first kind: modified ones of order 0 and 1, and those of whole orders.
 
-Read next: `slopes.py`.
+Read next: `modified_bessel.py` beside this folder, `slopes.py`.
 """
 
 from __future__ import annotations
@@ -14,17 +14,11 @@ from calque_core import lax, typeof
 from calque_core.extend import gamma_of, integer
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import array_of
-from calque_numpy.elementwise import flat_abs
+from calque_numpy.modified_bessel import i0_p, i1_p
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.slopes import declare
 
 Value = Any
-
-
-def _times_exp(scaled: Value, x: Value, at_infinity: Value) -> Value:
-    """Return scaled * exp(|x|); half of the exponent at a time, since exp(|x|) overflows first."""
-    half = lax.exp(lax.mul(0.5, flat_abs(x)))
-    return lax.select(lax.eq(lax.abs(x), np.inf), at_infinity, lax.mul(lax.mul(scaled, half), half))
 
 
 @elementwise()
@@ -38,7 +32,7 @@ def i0(x: Value, /) -> Value:
     >>> i0(0.0)
     np.float64(1.0)
     """
-    return _times_exp(lax.bessel_i0e(x), x, lax.abs(x))
+    return i0_p.bind(x)
 
 
 @elementwise()
@@ -66,7 +60,7 @@ def i1(x: Value, /) -> Value:
     >>> i1(0.0)
     np.float64(0.0)
     """
-    return _times_exp(lax.bessel_i1e(x), x, x)
+    return i1_p.bind(x)
 
 
 @elementwise()

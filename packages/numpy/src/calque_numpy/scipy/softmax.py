@@ -17,10 +17,11 @@ from calque_numpy.scipy.floats import float_dtype
 Value = Any
 
 
-def _floats(name: str, *operands: Value) -> list[Value]:
+def _floats(name: str, *operands: Value, takes_complex: bool = False) -> list[Value]:
     """Return the operands as floats of one dtype, lists as arrays."""
     arrays = [array_of(x) if isinstance(x, (list, tuple)) else x for x in operands]
-    return [as_dtype(x, float_dtype(name, *arrays)) for x in arrays]
+    dtype = float_dtype(name, *arrays, takes_complex=takes_complex)
+    return [as_dtype(x, dtype) for x in arrays]
 
 
 def logsumexp(
@@ -33,18 +34,19 @@ def logsumexp(
 ) -> Any:
     """Return log(sum(b * exp(a))) along the axes, without an overflow; -inf for an empty sum.
 
-    With `return_sign`, the pair of the logarithm of the size and the sign of the sum; without, a negative sum is NaN.
+    With `return_sign`, the pair of the logarithm of the size and the sign of the sum; without, a negative sum is NaN,
+    and a sum of complex numbers has its principal value.
     Elements outside of the mask `where`, which JAX adds to SciPy's arguments, are not counted.
     Shapes: a [*s], b broadcast with a -> [*s] without the axes, or with axes of size 1 for `keepdims`.  Dtype:
     promoted; float64 for integers.
-    Raises: TypeError for complex numbers; ValueError if an axis is out of range.
+    Raises: ValueError if an axis is out of range; ShapeError if a and b do not broadcast.
 
     >>> import numpy as np
     >>> from calque_numpy.scipy.special import logsumexp
     >>> logsumexp(np.array([1000.0, 1000.0]), b=np.array([1.0, 0.0]))
     np.float64(1000.0)
     """
-    a, *weights = _floats("logsumexp", a, *([] if b is None else [b]))
+    a, *weights = _floats("logsumexp", a, *([] if b is None else [b]), takes_complex=True)
     return normalizers.logsumexp(a, axis, weights[0] if weights else None, keepdims, return_sign, where)
 
 
