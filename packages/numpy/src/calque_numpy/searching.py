@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
-from calque_core.extend import plain_types, short_repr
+from calque_core.extend import is_array_like, plain_types, short_repr
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import SCALARS, as_dtype, at, check_dtypes, isnan, remainder
+from calque_core.extend.numpy_functions import as_dtype, at, check_dtypes, isnan, remainder
 from calque_numpy.creation import asarray
 from calque_numpy.places import known_array
 
@@ -38,7 +38,7 @@ def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None, *
     >>> searchsorted(np.array([1, 2, 4]), np.array([2, 5]))
     array([1, 3])
     """
-    a, v = asarray(a), v if type(v) in SCALARS else asarray(v)
+    a, v = asarray(a), v if is_array_like(v) else asarray(v)
     check_dtypes("searchsorted", (typeof(a), typeof(v)))
     v = asarray(v)
     if typeof(a).ndim != 1:
