@@ -139,3 +139,31 @@ def test_a_block_of_64_bits_inside_a_block_of_32_is_allowed_in_a_function_traced
             return widened_inside(lax.mul(x, x))
 
     assert types_of(jit(fun)(X)) == types_of(vmap(fun)(X)) == types_of(fun(X)) == ["f32[3]"]
+
+
+FACTOR, WEIGHTS = np.float64(2.0), np.eye(3)
+PROGRAMS = {
+    "a captured number": lambda x: FACTOR * x,
+    "two captured numbers": lambda x: x * FACTOR + np.float64(0.5) / x,
+    "a captured array": lambda x: WEIGHTS @ x,
+    "a number as a bound": lambda x: lax.clamp(np.float64(0.0), x, FACTOR),
+    "a loop": lambda x: lax.fori_loop(0, 2, lambda i, c: c * FACTOR, x),
+}
+TRACES = {
+    "the function": lambda f: f,
+    "grad": lambda f: grad(lambda x: lax.reduce_sum(f(x))),
+    "jvp": lambda f: lambda x: jvp(f, (x,), (x,)),
+    "linearize": lambda f: lambda x: linearize(f, x)[1](x),
+    "vmap": vmap,
+    "jit of grad": lambda f: jit(grad(lambda x: lax.reduce_sum(f(x)))),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("how", TRACES)
+def test_the_first_trace_in_32_bits_has_the_equations_of_later_ones(name, how):
+    texts = set()
+    for _ in range(5):
+        with config.enable_x64(False):
+            texts.add(str(make_jaxpr(TRACES[how](lambda x: PROGRAMS[name](x)))(np.stack([X, X, X]))))
+    assert len(texts) == 1

@@ -359,3 +359,11 @@ def test_a_vector_of_other_types_is_refused_by_the_linearized_function():
         TypeError, match=r"the linear function of .*: the leaf \[0\] of the tangents is float64\[3\], but float64"
     ):
         grad(lambda a: custom_root(lambda x: x - a, 1.0, lambda f, x: a, lambda g, y: g(np.ones(3))))(1.0)
+
+
+@pytest.mark.parametrize("f", [lambda x: (x, x), lambda x: [x], lambda x: None, lambda x: np.stack([x, x])])
+@pytest.mark.parametrize("solve", [lambda f, x: x, lambda f, x: [f(x), x][1]], ids=["ignores", "calls"])
+def test_a_function_that_leaves_the_space_of_the_guess_is_refused_in_evaluation_too(f, solve):
+    words = r"^custom_root of <lambda> .*: f <lambda> .* returned .*initial_guess(, which is| has the structure)"
+    with pytest.raises(TypeError, match=words):
+        custom_root(f, 1.0, solve, lambda g, y: y / g(1.0))

@@ -246,3 +246,15 @@ def test_named_axes_and_settings_of_the_program_do_not_reach_the_callback_by_acc
         jaxpr = make_jaxpr(lambda x: io_callback(lambda x: seen.append(config.current().enable_x64), None, x))(1.0)
     eval_jaxpr(jaxpr, (), np.float32(1.0))
     assert seen == [False]
+
+
+@pytest.mark.parametrize("value", [np.int64(2**40), np.array([1, -(2**40)]), np.uint64(2**40)])
+@pytest.mark.parametrize("call", [pure_callback, io_callback])
+def test_integers_that_do_not_fit_32_bits_are_refused(value, call):
+    words = (
+        r"the callback <lambda> .* returned .*1099511627776.* as its result, which does not fit u?int32\[.*\]\. Return"
+    )
+    with config.enable_x64(False), pytest.raises(OverflowError, match=words):
+        call(lambda: value, ShapeDtypeStruct(np.shape(value), value.dtype))
+    with config.enable_x64(False):
+        assert call(lambda: np.int64(-7), ShapeDtypeStruct((), np.int64)) == -7

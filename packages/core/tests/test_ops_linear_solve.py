@@ -318,3 +318,27 @@ def test_programs_for_other_operands_are_refused_when_bound():
     wrong = {"matvec": shrunk, "solve": shrunk, "vecmat": None, "transpose_solve": None, "num_consts": 1}
     with pytest.raises(TypeError, match=r"returned \(float64\[\]\) for a vector of types \(float64\[2\]\)\. Return"):
         stage(lambda a, b: custom_linear_solve_p.bind(a, b, **wrong), [scalar, vector])
+
+
+MISFITS = {
+    "a pair": lambda x: (x, x),
+    "a dict": lambda x: {"x": x},
+    "nothing": lambda x: None,
+    "another shape": lambda x: np.stack([x, x]),
+}
+
+
+@pytest.mark.parametrize("name", MISFITS)
+@pytest.mark.parametrize("solve", [lambda f, b: b, lambda f, b: [f(b), b][1]], ids=["ignores", "calls"])
+def test_a_matvec_that_leaves_the_space_is_refused_in_evaluation_too(name, solve):
+    words = r"^custom_linear_solve at .*: matvec <lambda> .* returned .*b(, which is| has the structure)"
+    with pytest.raises(TypeError, match=words):
+        custom_linear_solve(MISFITS[name], np.ones(2), solve)
+
+
+def test_evaluation_calls_a_matvec_once_that_its_solver_does_not_call():
+    calls = []
+    custom_linear_solve(lambda x: calls.append(x) or 2.0 * x, 1.0, lambda f, b: b / 2.0)
+    assert len(calls) == 1
+    custom_linear_solve(lambda x: calls.append(x) or 2.0 * x, 1.0, lambda f, b: b / f(1.0))
+    assert len(calls) == 2

@@ -272,3 +272,21 @@ def test_dtypes_follow_the_settings(x64):
 
 
 WEIGHTS = np.arange(2.0)
+
+
+CONTROL_FLOW = {
+    "cond": lambda x: lax.cond(x[0] > 1, lambda y: y * 2.0, lambda y: y, x),
+    "switch": lambda x: lax.switch(1, [lambda y: y, lambda y: y * 2.0], x),
+    "scan": lambda x: lax.scan(lambda c, v: (c + v, c), x, np.ones(3))[0],
+    "while_loop": lambda x: lax.while_loop(lambda c: c[0] < 9.0, lambda c: c + 1.0, x),
+    "fori_loop": lambda x: lax.fori_loop(0, 3, lambda i, c: c * 2.0, x),
+    "custom_linear_solve": lambda x: lax.custom_linear_solve(lambda v: 2.0 * v, x, lambda _, b: b / 2.0),
+}
+
+
+@pytest.mark.parametrize("name", CONTROL_FLOW)
+def test_checks_of_types_take_the_values_of_shards(name):
+    function = divided(CONTROL_FLOW[name])
+    want = function(np.arange(4.0))
+    with config.enable_checks():
+        np.testing.assert_array_equal(function(np.arange(4.0)), want)

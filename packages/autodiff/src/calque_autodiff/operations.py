@@ -52,8 +52,8 @@ from calque_core import (
     typeof,
 )
 from calque_core.extend import (
+    CodeTrace,
     FunctionProgram,
-    JaxprTrace,
     JitTracer,
     Plans,
     Settings,
@@ -309,7 +309,7 @@ def _on_operands(
     function: Callable[..., Any], args: Sequence[Value], options: Mapping[str, Any], kinds: Collection[type]
 ) -> FunctionProgram | None:
     """Return the equations of a function of its tracers and of values of the classes `kinds`, or None."""
-    trace = JaxprTrace(evaluation)
+    trace = CodeTrace(evaluation)
     arguments = [
         JitTracer(trace, typeof(x), Var(typeof(x)), None) if isinstance(x, Tracer) or is_among(x, kinds) else x
         for x in args
@@ -370,7 +370,7 @@ def _by_rules(
 ) -> LinearizedOperation:
     """Return the operation of a function of operands of the types `avals`, with tangents as `old` has, and `others`."""
     with entered(evaluation, settings=old.settings):
-        trace = JaxprTrace(evaluation)
+        trace = CodeTrace(evaluation)
         operands = [JitTracer(trace, aval, Var(aval), None) for aval in avals]
         known = function_program(trace, function, merged(is_operand, operands, others), options)
         stepped = None if known is None else _stepped(known, old.programs().mask)

@@ -51,7 +51,7 @@ def _refuse_in_trace_of_32_bits() -> None:
     if trace is not RESTING.trace and not opened.settings.enable_x64:
         raise RuntimeError(
             f"enable_x64(True){where()} is inside of {trace.describe()}, which began in 32 bits: the results of its "
-            "operations have 32 bits. Enable 64 bits around the call, and convert to 32 bits inside where you want them."
+            "operations have 32 bits. Enable 64 bits around the call, and convert to 32 bits inside where needed."
         )
 
 

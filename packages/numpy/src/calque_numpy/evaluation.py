@@ -18,6 +18,7 @@ from calque_core import ArrayMethods, NumpyRuleError
 from calque_core.extend import (
     DEFAULT_SETTINGS,
     active,
+    canonical_value,
     elementwise_function,
     evaluate_by_types,
     function_evaluators,
@@ -136,10 +137,25 @@ def _by_rules(
     try:
         if kwargs or not _SEQUENCES.isdisjoint(map(type, args)):
             args, kwargs = with_arrays(function, args, kwargs)
-            return here().trace.process_function(*with_items(function, args), kwargs)
-        return here().trace.process_function(function, args, kwargs)
+            out = here().trace.process_function(*with_items(function, args), kwargs)
+        else:
+            out = here().trace.process_function(function, args, kwargs)
     except TypeError as error:
-        return _after_refusal(error, numpy_function, args, kwargs)
+        out = _after_refusal(error, numpy_function, args, kwargs)
+    return out if here().settings.enable_x64 else _in_32_bits(out)
+
+
+def _in_32_bits(out: Value) -> Value:
+    """Return a result, or each result of several, in 32 bits.
+
+    An operation converts its operands; a function may return an operand unchanged, or positions that it knows.
+    """
+    if isinstance(out, (np.ndarray, np.generic)):
+        return canonical_value(out) if out.dtype.kind in "iufc" else out
+    if not isinstance(out, (tuple, list)):
+        return out
+    outs = map(_in_32_bits, out)
+    return type(out)(*outs) if hasattr(out, "_fields") else type(out)(outs)
 
 
 @mark_wrapper

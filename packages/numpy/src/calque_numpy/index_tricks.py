@@ -16,7 +16,7 @@ from calque_core.extend import check_callable, is_array_like
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, dtype_argument, one_or_several
 from calque_numpy.creation import asarray, ones
-from calque_numpy.places import nonzero, nonzero_places
+from calque_numpy.places import known_array, nonzero, nonzero_places
 
 Value = Any
 
@@ -201,6 +201,8 @@ def unravel_index(indices: Value, shape: Any, order: str = "C") -> tuple[Value, 
         raise ValueError(f"unravel_index{place()}: the order is {order!r}. Use 'C' or 'F'.")
     _require_integers("unravel_index", flat)
     sizes = one_or_several("unravel_index", "shape", shape)
+    if (values := known_array(flat)) is not None:
+        np.unravel_index(values, sizes)  # refuses positions out of bounds
     remaining, positions = as_dtype(flat, canonicalize_dtype(np.intp)), []
     for n in reversed(sizes) if order == "C" else sizes:
         positions.append(lax.rem(remaining, n))
@@ -228,6 +230,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     _require_integers("ravel_multi_index", *parts)
     parts = [as_dtype(part, canonicalize_dtype(np.intp)) for part in parts]
     modes = (mode,) * len(parts) if isinstance(mode, str) else tuple(mode)
+    values = [known_array(part) if how == "raise" else np.zeros(1, int) for part, how in zip(parts, modes)]
+    np.ravel_multi_index([np.zeros(1, int) if x is None else x for x in values], dims, modes)  # refuses what is known
     strides = np.cumprod([1, *(dims[::-1] if order == "C" else dims)][: len(dims)])
     strides = strides[::-1] if order == "C" else strides
     out: Value = 0

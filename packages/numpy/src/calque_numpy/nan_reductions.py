@@ -16,7 +16,16 @@ from calque_core import canonicalize_dtype, implements, lax, typeof
 from calque_core.extend import highest, is_float, kind_of, lowest
 from calque_core.extend import numpy_functions as reductions
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import Axes, as_dtype, fill_masked, isnan, prod, refuse, true_divide
+from calque_core.extend.numpy_functions import (
+    Axes,
+    as_dtype,
+    deviation_of,
+    fill_masked,
+    isnan,
+    prod,
+    refuse,
+    true_divide,
+)
 from calque_numpy.running import cumprod, cumsum
 
 Value = Any
@@ -177,6 +186,7 @@ def nanstd(  # noqa: PLR0913  (NumPy's signature)
 ) -> Value:
     """Return the square root of `nanvar`, with the same arguments.
 
+    Of one element it is 0 for all numbers, and so is its derivative; of equal elements it has no derivative.
     Raises: ValueError if an axis is out of range.
 
     >>> import numpy as np
@@ -184,7 +194,11 @@ def nanstd(  # noqa: PLR0913  (NumPy's signature)
     >>> nanstd(np.array([1.0, 3.0, np.nan]))
     np.float64(1.0)
     """
-    return lax.sqrt(nanvar(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction))
+    variance = nanvar(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+    if mean is not None:
+        return lax.sqrt(variance)
+    count = reductions.sum(lax.bitwise_not(isnan(a)), axis, keepdims=keepdims, where=where)
+    return deviation_of(variance, count)
 
 
 # Extremes

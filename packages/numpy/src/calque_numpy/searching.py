@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
-from calque_core.extend import plain_types
+from calque_core.extend import is_array_like, plain_types, short_repr
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import SCALARS, as_dtype, at, check_dtypes, isnan, remainder
+from calque_core.extend.numpy_functions import as_dtype, at, check_dtypes, isnan, remainder
 from calque_numpy.creation import asarray
+from calque_numpy.places import known_array
 
 Value = Any
 
@@ -37,7 +38,7 @@ def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None, *
     >>> searchsorted(np.array([1, 2, 4]), np.array([2, 5]))
     array([1, 3])
     """
-    a, v = asarray(a), v if type(v) in SCALARS else asarray(v)
+    a, v = asarray(a), v if is_array_like(v) else asarray(v)
     check_dtypes("searchsorted", (typeof(a), typeof(v)))
     v = asarray(v)
     if typeof(a).ndim != 1:
@@ -104,13 +105,21 @@ def _refuse_complex(name: str, *args: Value) -> None:
             raise TypeError(f"{name}{place()}: complex numbers {typeof(x)} fill no intervals. Use real numbers.")
 
 
+def _require_order(name: str, bins: Value) -> None:
+    """Refuse known edges that neither increase nor decrease; where a NaN is, nothing decides.  Raises: ValueError."""
+    edges = known_array(bins)
+    if edges is not None and (edges[1:] < edges[:-1]).any() and (edges[1:] > edges[:-1]).any():
+        raise ValueError(f"{name}{place()}: the edges {short_repr(edges)} neither increase nor decrease. Sort them.")
+
+
 @implements(np.digitize)
 def digitize(x: Value, bins: Value, right: bool = False, *, method: str | None = None) -> Value:
     """Return the number of the bin of each value, for edges that increase or decrease.
 
     With `right`, a bin contains its right edge, otherwise its left one.  `method` is as for `searchsorted`.
     Shapes: x [*s], bins [n] -> [*s].
-    Raises: as `searchsorted`; TypeError for complex numbers: they fill no intervals.
+    Raises: as `searchsorted`; ValueError for known edges that neither increase nor decrease; TypeError for complex
+    numbers: they fill no intervals.
 
     >>> import numpy as np
     >>> from calque_numpy import digitize
@@ -120,6 +129,7 @@ def digitize(x: Value, bins: Value, right: bool = False, *, method: str | None =
     _check_method("digitize", method)
     x, bins = asarray(x), asarray(bins)
     _refuse_complex("digitize", x, bins)
+    _require_order("digitize", bins)
     n = typeof(bins).shape[0] if typeof(bins).ndim == 1 else 0
     side = "left" if right else "right"
     up = searchsorted(bins, x, side)

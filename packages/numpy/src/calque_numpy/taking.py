@@ -29,7 +29,7 @@ from calque_core.extend.numpy_functions import (
 )
 from calque_numpy.creation import asarray
 from calque_numpy.joining import concatenate
-from calque_numpy.places import elements_at, first_places, require_size
+from calque_numpy.places import elements_at, first_places, is_known, require_size
 from calque_numpy.shapes import moveaxis
 
 Value = Any
@@ -87,7 +87,9 @@ def checked_positions(name: str, indices: Value, size: int, mode: str | None) ->
 
     Raises: ValueError for another mode; TypeError for indices that are no integers.
     """
-    indices = as_dtype(indices, canonicalize_dtype(np.intp)) if typeof(indices).kind == "b" else indices
+    if typeof(indices).kind == "b":
+        index = canonicalize_dtype(np.intp)
+        indices = indices.astype(index) if is_known(indices) else as_dtype(indices, index)  # known ones stay known
     if typeof(indices).kind not in "iu":
         raise TypeError(f"{name}{place()}: the indices are {typeof(indices)}. Give integers.")
     if mode not in (None, "raise", "wrap", "clip"):

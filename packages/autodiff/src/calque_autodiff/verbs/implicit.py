@@ -81,10 +81,14 @@ def custom_root(
     caller = loop_name("custom_root", f)
     guess, space = space_of(caller, "initial_guess", initial_guess)
     function = space.with_type_check(caller, "f", f)
-    solver = partial(space.with_type_check(caller, "solve", solve, has_aux), space.with_structure_check(caller, "f", f))
+    checked_solve, checked_f = (
+        space.with_type_check(caller, "solve", solve, has_aux),
+        space.with_structure_check(caller, "f", f),
+    )
+    solver = partial(checked_solve, checked_f)
     trace = current_trace()
     if trace is evaluation:
-        return run_solver(caller, solver, space, guess)
+        return run_solver(caller, checked_solve, checked_f, space, guess)
     f_jaxpr, _ = trace_in("custom_root", space, function, f)
     start = guess
     guess, space = space.joined(start, f_jaxpr.out_avals)
@@ -96,7 +100,7 @@ def custom_root(
         solve_jaxpr, out_tree = trace_in("custom_root", space, solver, solve)
         return out_tree.unflatten(_bind(f_jaxpr, solve_jaxpr, tangent_jaxpr, guess))
     with tracing(ValueTrace(trace)):
-        out = tree_map(kept_value, run_solver(caller, solver, space, [value_of(x) for x in guess]))
+        out = tree_map(kept_value, run_solver(caller, checked_solve, checked_f, space, [value_of(x) for x in guess]))
     x, aux = out if has_aux else (out, None)
     x = space.tree.unflatten(_bind(f_jaxpr, _identity(space), tangent_jaxpr, tree_leaves(x)))
     return (x, aux) if has_aux else x

@@ -168,6 +168,20 @@ def std(  # noqa: PLR0913  (the signature is NumPy's)
     """
     options = {"where": where, "mean": mean, "correction": correction}
     variance = var(a, axis, dtype, out, ddof, keepdims, **options)
-    aval = typeof(a)
-    is_of_one = mean is None and where is True and reduced_count(aval.shape, reduced_axes("std", axis, aval.ndim)) == 1
-    return variance if is_of_one else lax.sqrt(variance)  # which has no derivative at 0
+    if mean is not None:
+        return lax.sqrt(variance)
+    shape = typeof(a).shape
+    return deviation_of(variance, reduced_count(shape, reduced_axes("std", axis, len(shape)), where, keepdims))
+
+
+def deviation_of(variance: Value, count: Value) -> Value:
+    """Return the root of the variance of `count` numbers around their mean; of one number its derivative is 0.
+
+    >>> from calque_core.extend.numpy_functions import deviation_of
+    >>> deviation_of(4.0, 2)
+    np.float64(2.0)
+    """
+    if isinstance(count, int):
+        return variance if count == 1 else lax.sqrt(variance)  # which has no derivative at 0
+    is_of_one = lax.eq(count, 1)
+    return lax.select(is_of_one, variance, lax.sqrt(lax.select(is_of_one, 1, variance)))

@@ -52,14 +52,21 @@ def fill_masked(x: Value, where: Value, fill: Value) -> Value:
             f"where=None{place()}: NumPy takes None for False, so that no element counts. Leave where= out to take all "
             "elements, or give a mask."
         )
-    return lax.select(broadcast_to(truth(where), typeof(x).shape), x, fill)
+    return lax.select(_mask(where, typeof(x).shape), x, fill)
+
+
+def _mask(where: Value, shape: tuple[int, ...]) -> Value:
+    """Return a mask of elements, broadcast to `shape`.  Raises: TypeError if it is not bool."""
+    if typeof(where).kind != "b":
+        raise TypeError(f"where= is {typeof(where)}{place()}, but a mask holds bools. Compare it: where=mask != 0.")
+    return broadcast_to(where, shape)
 
 
 def reduced_count(shape: tuple[int, ...], axes: tuple[int, ...], where: Value = True, keepdims: bool = False) -> Value:
     """Return how many elements a reduction over `axes` reads: one number, or an array with a mask."""
     if where is True:
         return math.prod(shape[axis] for axis in axes)
-    return lax.reduce_sum(as_dtype(broadcast_to(truth(where), shape), scalar_dtype(int)), axes, keepdims=keepdims)
+    return lax.reduce_sum(as_dtype(_mask(where, shape), scalar_dtype(int)), axes, keepdims=keepdims)
 
 
 # Sums and products

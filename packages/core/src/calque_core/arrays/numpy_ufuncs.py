@@ -276,4 +276,4 @@ def _without_nan(x: Value, y: Value) -> tuple[Value, Value]:
 
 def conjugate(x: Value) -> Value:
     """Return the complex conjugate; a real number is returned unchanged."""
-    return lax.conj(x) if kind(x) == "c" else number(x)
+    return lax.conj(x) if kind(x) == "c" else as_result(number(x))

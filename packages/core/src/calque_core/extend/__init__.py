@@ -131,7 +131,7 @@ if _TYPE_CHECKING:
     from calque_core.staging.passes import merge_equal_equations
     from calque_core.staging.plans import Plans, all_take_plans, exact_params
     from calque_core.staging.recorder import recorder
-    from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, JaxprTrace
+    from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, CodeTrace, JaxprTrace
     from calque_core.start_requests import (
         fix_cpu_devices, fix_device_memory, fix_platforms, requested_cpu_devices, requested_device_memory,
         requested_platforms,
@@ -270,7 +270,7 @@ _LATE = {
     "calque_core.staging.passes": "merge_equal_equations",
     "calque_core.staging.plans": "Plans, all_take_plans, exact_params",
     "calque_core.staging.recorder": "recorder",
-    "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, JaxprTrace",
+    "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, CodeTrace, JaxprTrace",
     "calque_core.start_requests": (
         "fix_cpu_devices, fix_device_memory, fix_platforms, requested_cpu_devices, requested_device_memory, "
         "requested_platforms"
@@ -306,8 +306,8 @@ __all__ = [
     # The current context: trace, settings, axis sizes
     "Settings", "DEFAULT_SETTINGS", "here", "merely_evaluates", "own_context", "active", "entered", "settings_key",
     # Traces
-    "JaxprTrace", "BorrowingTrace", "JitTracer", "new_eqn", "record_call", "check_lift", "known", "unknown",
-    "only_evaluates",
+    "JaxprTrace", "BorrowingTrace", "CodeTrace", "JitTracer", "new_eqn", "record_call", "check_lift", "known",
+    "unknown", "only_evaluates",
     "plain_types", "are_canonical", "canonical_value", "ArrayOperations", "by_types", "evaluate_by_types",
     "types_decide", "decided_by_types", "elementwise_function", "in_every_size", "kinds_in_every_size",
     "FunctionOfItems", "function_evaluators", "register_function_evaluator",

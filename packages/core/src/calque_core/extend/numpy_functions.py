@@ -18,7 +18,7 @@ if _TYPE_CHECKING:
         absolute, as_dtype, divmod, fabs, float_power, floor_divide, fmod, left_shift, positive, power, reciprocal,
         remainder, right_shift, sign, square, true_divide,
     )
-    from calque_core.arrays.numpy_moments import mean, std, var
+    from calque_core.arrays.numpy_moments import deviation_of, mean, std, var
     from calque_core.arrays.numpy_products import dot, matmul
     from calque_core.arrays.numpy_protocol import implements_by_name, refuse
     from calque_core.arrays.numpy_reductions import (
@@ -53,7 +53,7 @@ _LATE = {
         "absolute, as_dtype, divmod, fabs, float_power, floor_divide, fmod, left_shift, positive, power, reciprocal, "
         "remainder, right_shift, sign, square, true_divide"
     ),
-    "calque_core.arrays.numpy_moments": "mean, std, var",
+    "calque_core.arrays.numpy_moments": "deviation_of, mean, std, var",
     "calque_core.arrays.numpy_products": "dot, matmul",
     "calque_core.arrays.numpy_protocol": "implements_by_name, refuse",
     "calque_core.arrays.numpy_reductions": (
@@ -88,6 +88,7 @@ __all__ = [
     "dot", "matmul",
     # Reductions
     "all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "var",
+    "deviation_of",
     # Shapes
     "astype", "clip", "copy", "ndim", "ravel", "reshape", "round", "shape", "size", "squeeze", "swapaxes",
     "transpose",

@@ -213,6 +213,8 @@ def _broadcast_shapes(shapes: tuple[Shape, ...]) -> Shape:
     out = [1] * ndim
     for shape in shapes:
         for axis, size in enumerate(shape, ndim - len(shape)):
+            if size < 0:
+                raise ShapeError(f"broadcast_shapes{where()} got the shape {shape}. Give sizes of zero or more.")
             if size != 1 and out[axis] not in (1, size):
                 raise ShapeError(
                     f"the shapes {' and '.join(map(str, shapes))}{where()} do not broadcast. Make the sizes equal or 1."

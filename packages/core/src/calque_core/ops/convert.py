@@ -105,6 +105,8 @@ def narrow_leaf(x: Value) -> Value:
     if not isinstance(dtype, np.dtype) or kind_of(dtype) not in "iufc" or isinstance(x, ShapeDtypeStruct):
         return x
     new_dtype = canonicalize_dtype(dtype)
+    if isinstance(x, np.generic):  # a number is no operation, which the first trace of a program would record
+        return x.astype(new_dtype)
     return (
         x if new_dtype == dtype else convert_element_type_p.bind(x, new_dtype=new_dtype, weak_type=typeof(x).weak_type)
     )

@@ -23,7 +23,7 @@ from calque_core.errors import ShapeError
 from calque_core.frames.names import name_of
 from calque_core.frames.source import Position, at_place, describe_function
 from calque_core.traces.trace import evaluation
-from calque_core.types.avals import ShapedArray, is_array_like, shaped_array, typeof
+from calque_core.types.avals import ShapedArray, is_array_like, shaped_array, short_repr, typeof
 from calque_core.types.dtypes import dtype_name
 from calque_pytree import PyTreeDef, tree_flatten
 
@@ -107,6 +107,11 @@ class HostFunction:
             raise TypeError(f"{message}declares {declared}. Wrap it in numpy.asarray first.")
         if typeof(leaves[i]).shape != declared.shape:
             raise ShapeError(f"{message}declares {declared}. Return an array of the shape {declared.shape}.")
+        if typeof(leaves[i]).dtype == declared.dtype:
+            raise OverflowError(
+                f"{self.describe()} returned {short_repr(leaves[i])} as its {name}, which does not fit {declared}. "
+                "Return numbers that fit, or call it with enable_x64 on."
+            )
         raise TypeError(
             f"{message}declares {declared}. Convert it, with astype('{dtype_name(declared.dtype)}'), or declare "
             "another dtype."
@@ -121,9 +126,9 @@ def _lent(x: Value) -> np.ndarray[Any, Any]:
 
 
 def _convert(x: Value, aval: ShapedArray) -> Value:
-    """Return a result as a new value of the type `aval`; None if it has another type.
+    """Return a result as a new value of the type `aval`; None if it has another type, or does not fit.
 
-    A Python scalar takes the declared dtype if no information is lost.
+    A Python scalar takes the declared dtype if no information is lost.  A wide array has a narrow type in 32 bits.
     """
     if not is_array_like(x):
         return None
@@ -131,7 +136,9 @@ def _convert(x: Value, aval: ShapedArray) -> Value:
     fits = _KINDS.index(x_aval.kind) <= _KINDS.index(aval.kind) if x_aval.weak_type else x_aval.dtype == aval.dtype
     if not fits or x_aval.shape != aval.shape:
         return None
-    return np.array(x, aval.dtype, order="C")[()]
+    out = np.array(x, aval.dtype, order="C")
+    is_cut = aval.kind in "iu" and not x_aval.weak_type and not np.array_equal(out, x)
+    return None if is_cut else out[()]
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, repr=False)

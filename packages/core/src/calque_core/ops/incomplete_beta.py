@@ -98,5 +98,5 @@ def betainc(a: Value, b: Value, x: Value) -> Value:
     >>> betainc(2.0, 2.0, np.array([0.0, 0.5, 1.0]))
     array([0. , 0.5, 1. ])
     """
-    operands = fitting("betainc", floating(a), floating(b), floating(x))
-    return regularized_incomplete_beta_p.bind(*insist("betainc", FLOAT, *operands))
+    operands = fitting("betainc", a, b, x)  # Python scalars take the dtype beside them
+    return regularized_incomplete_beta_p.bind(*insist("betainc", FLOAT, *map(floating, operands)))

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from calque_core.calls.api_util import FlatFunction, array_leaves, check_callable
+from calque_core.frames.names import named_after
 from calque_core.frames.source import where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
@@ -110,8 +111,8 @@ def custom_linear_solve(
     transposes the operations of `solve`.  With `has_aux`, the solvers return a pair `(x, aux)`, and so does this; aux
     has no derivative.
     In evaluation `solve` runs in Python, with its control flow; under transformations it is traced.
-    Raises: TypeError if `b` is not floating, or a solver returns another structure or other types than b's, or if under
-    a transformation `matvec` does; evaluation leaves `matvec` to the solver.
+    Raises: TypeError if `b` is not floating, a solver returns another structure or other types than b's, or `matvec`
+    returns another structure or other shapes; under a transformation, also for other dtypes of `matvec`.
 
     >>> from calque_core.lax import custom_linear_solve
     >>> def divide(matvec, b):
@@ -123,9 +124,10 @@ def custom_linear_solve(
         check_callable(fun, "custom_linear_solve")
     caller = f"custom_linear_solve{where()}"
     vector, space = space_of(caller, "b", b)
-    solver = partial(space.with_type_check(caller, "solve", solve, has_aux), matvec)
+    checked_solve = space.with_type_check(caller, "solve", solve, has_aux)
     if trace_state_clean():
-        return run_solver(caller, solver, space, vector)
+        return run_solver(caller, checked_solve, space.with_structure_check(caller, "matvec", matvec), space, vector)
+    solver = partial(checked_solve, matvec)
     checked_matvec = space.with_type_check(caller, "matvec", matvec)
     matvec_jaxpr, _ = trace_in("custom_linear_solve", space, checked_matvec, matvec)
     leaves, space = space.joined(vector, matvec_jaxpr.out_avals)
@@ -151,12 +153,26 @@ def custom_linear_solve(
     return out_tree.unflatten(outs)
 
 
-def run_solver(caller: str, solver: Function, space: Space, leaves: Sequence[Value]) -> Any:
-    """Return the result of a solver that runs in Python on the values `leaves`.
+def run_solver(caller: str, solver: Function, function: Function, space: Space, leaves: Sequence[Value]) -> Any:
+    """Return the result of a solver of `function`, which checks its own, that runs in Python on the values `leaves`.
 
+    A function that the solver does not call is called once, so that it is checked in every case.
     Raises: TypeError if a result is not an array.
     """
-    out = solver(space.tree.unflatten([canonical_value(x) for x in leaves]))
+    was_called = False
+
+    @named_after(function)
+    def called(*args: Any) -> Any:
+        nonlocal was_called
+        was_called = True
+        return function(*args)
+
+    def vector() -> Any:
+        return space.tree.unflatten([canonical_value(x) for x in leaves])
+
+    out = solver(called, vector())
+    if not was_called:
+        function(vector())
     outs, out_tree = array_leaves(caller, "the result", out)
     return out_tree.unflatten(copy_writable([canonical_value(x) for x in outs]))
 

@@ -69,13 +69,22 @@ class Space(NamedTuple):
             )
 
     def with_structure_check(self, caller: str, role: str, fun: Callable[..., Any]) -> Callable[..., Any]:
-        """Return `fun`, the user's `role`, with a check of the structure of its result; dtypes may differ."""
+        """Return `fun`, the user's `role`, with a check of its result's structure, and of its argument's shapes.
+
+        The dtypes may differ, and the shapes need not be those of the space: a solver may multiply matrices.
+        """
         source = f"{caller}: {role} {describe_function(fun)}"
 
         @named_after(fun)
         def checked(*args: Any) -> Any:
             out = fun(*args)
             self.check_structure(source, out)
+            for i, (leaf, argument) in enumerate(zip(tree_leaves(out), tree_leaves(args))):
+                if not is_array_like(leaf) or typeof(leaf).shape != typeof(argument).shape:
+                    raise TypeError(
+                        f"{source} returned {describe_value(leaf)} for {leaf_names(self.name, out)[i]}, which is "
+                        f"{typeof(argument)}. Return the shapes of the argument."
+                    )
             return out
 
         return checked

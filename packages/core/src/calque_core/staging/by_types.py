@@ -21,7 +21,7 @@ from calque_core.jaxprs.straight_line import StraightLine, is_straight
 from calque_core.staging.expansions import add_option, add_options, function_program
 from calque_core.staging.jit_tracer import JitTracer
 from calque_core.staging.plans import Plans
-from calque_core.staging.stage import JaxprTrace
+from calque_core.staging.stage import CodeTrace
 from calque_core.traces.trace import are_canonical, evaluation
 from calque_core.types.avals import is_array_like, typeof
 
@@ -89,7 +89,7 @@ def _code_of(
     function: Callable[..., Value], args: Sequence[Value], options: Mapping[str, Any]
 ) -> Callable[..., Value] | None:
     """Return a function of the arrays among `args` with the results of `function`; None if it has to run."""
-    trace = JaxprTrace(evaluation)
+    trace = CodeTrace(evaluation)
     operands = [JitTracer(trace, typeof(x), Var(typeof(x)), None) if type(x) is np.ndarray else x for x in args]
     known = function_program(trace, function, operands, options)
     if known is None or not known.is_new_array or not is_straight(known.program):

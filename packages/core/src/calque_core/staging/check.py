@@ -26,7 +26,7 @@ from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.show.naming import Options
 from calque_core.show.printing import Printer
 from calque_core.show.printing_autodidax import long_type
-from calque_core.types.avals import ShapedArray, is_array_like, typeof
+from calque_core.types.avals import NO_AXES, ShapedArray, is_array_like, typeof
 
 
 class JaxprType(NamedTuple):
@@ -159,7 +159,7 @@ def check_evaluation(primitive: Any, args: Sequence[Any], params: dict[str, Any]
         refusal.add_note(f"{_rule(primitive, 'abstract_eval')} refuses operands that the evaluation accepts.")
         raise
     types = [_own_type(x) for x in outs] if isinstance(outs, (list, tuple)) else None
-    if types is None or types != [_strong(aval) for aval in avals]:
+    if types is None or list(map(_of_value, types)) != list(map(_of_value, avals)):
         pairs = [(outs, None)] if types is None else zip(outs, types)
         results = ", ".join(str(aval or describe_value(x)) for x, aval in pairs) or "nothing"
         raise TypeError(
@@ -183,6 +183,11 @@ def _own_type(x: Any) -> Any:
         return _strong(typeof(x))
     with entered(settings=DEFAULT_SETTINGS):
         return _strong(typeof(x))
+
+
+def _of_value(aval: Any) -> Any:
+    """Return the strong type of a value: the mesh axes along which a shard may vary are known to programs alone."""
+    return _strong(aval).varying(NO_AXES) if type(aval) is ShapedArray else aval
 
 
 def _strong(aval: Any) -> Any:

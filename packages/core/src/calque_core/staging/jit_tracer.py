@@ -33,6 +33,11 @@ class JitTracer(ArrayOperations, Tracer):
         self.variable, self.position = variable, position
 
     @property
+    def known_value(self) -> Any:
+        """No value; the trace may refuse the question."""
+        return self._trace.value_asked()
+
+    @property
     def origin(self) -> Position | None:
         """The place in the user's program that made this value."""
         return self.position or self._trace.position

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, here, own_context
-from calque_core.errors import add_remedy
+from calque_core.errors import ConcretizationTypeError, add_remedy
 from calque_core.frames.names import name_of
 from calque_core.frames.source import Position, current_position, mark_wrapper, resolve
 from calque_core.hooks import program_check
@@ -37,7 +37,7 @@ from calque_core.traces.trace import (
     record_call,
     tracing,
 )
-from calque_core.traces.tracer import Tracer, check_lift
+from calque_core.traces.tracer import Tracer, check_lift, unknown
 from calque_core.types.avals import NUMPY_SCALARS, ShapedArray, is_array_like, short_repr, typeof
 from calque_core.types.avals import _aval_functions as aval_functions
 from calque_core.types.dtypes import canonicalize_dtype
@@ -62,6 +62,10 @@ class JaxprTrace(Trace):
         self.captures = Captures(parent) if captures is None else captures
         self.arg_names: Callable[[], Sequence[str]] | None = None
         self.memo: dict[Any, Any] = {}  # derived results; they may refer to tracers of this trace, and die with it
+
+    def value_asked(self) -> Any:
+        """Return `unknown`: a tracer was asked for its value."""
+        return unknown
 
     def new_arg(self, aval: Any) -> JitTracer:
         """Return a tracer for a new argument of the program."""
@@ -226,6 +230,16 @@ class JaxprTrace(Trace):
         if not names:
             return ""
         return f"; it depends on the value of the argument{'s' * (len(names) > 1)} {' and '.join(names[:5])}"
+
+
+class CodeTrace(JaxprTrace):
+    """Records a function that becomes code for operands with values, and so may not look at a value of an operand.
+
+    A function that checks known values, say, runs at each call: its code would check nothing.
+    """
+
+    def value_asked(self) -> Any:
+        raise ConcretizationTypeError("a function that looks at the value of an operand becomes no code")
 
 
 class BorrowingTrace(JaxprTrace):

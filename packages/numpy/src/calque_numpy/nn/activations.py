@@ -16,6 +16,7 @@ from calque_core import ShapeError, lax, typeof
 from calque_core.extend import by_types, integer, where
 from calque_core.extend.numpy_functions import (
     as_dtype,
+    as_result,
     canonical_axis,
     floating,
     hypot,
@@ -41,7 +42,7 @@ def identity(x: Value) -> Value:
     >>> identity(np.array([1.0, 2.0]))
     array([1., 2.])
     """
-    return x
+    return as_result(x)
 
 
 # Sigmoids

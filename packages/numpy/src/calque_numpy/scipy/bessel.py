@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import lax, typeof
+from calque_core import lax, result_type, typeof
 from calque_core.extend import gamma_of, integer
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import array_of
+from calque_core.extend.numpy_functions import array_of, as_dtype
 from calque_numpy.modified_bessel import i0_p, i1_p
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.slopes import declare
@@ -173,7 +173,8 @@ def bessel_jn(z: Value, *, v: int, n_iter: int = 50) -> Value:
         raise ValueError(f"bessel_jn{place()}: v is {count}. Give the greatest order, 0 or more.")
     z = array_of(z) if isinstance(z, (list, tuple)) else z
     orders = np.arange(count + 1, dtype=np.int8 if count < 128 else np.int32).reshape(-1, *[1] * len(typeof(z).shape))
-    return _bessel_jn(z, orders)
+    dtype = result_type(z, orders)
+    return _bessel_jn(as_dtype(z, dtype), as_dtype(orders, dtype))
 
 
 @elementwise()

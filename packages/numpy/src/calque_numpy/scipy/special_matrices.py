@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, lax, result_type, typeof
-from calque_core.extend import conjugated, integer, where
+from calque_core.extend import conjugated, integer, is_array_like, where
 from calque_core.extend.numpy_functions import (
-    SCALARS,
     as_dtype,
     broadcast_to,
     check_dtypes,
@@ -265,7 +264,7 @@ def block_diag(*arrs: Value) -> Value:
     for x in arrs:
         if typeof(asarray(x)).ndim > 2:
             raise ShapeError(f"block_diag{where()}: an operand is {typeof(asarray(x))}. Give matrices.")
-    check_dtypes("block_diag", [typeof(x if type(x) in SCALARS else asarray(x)) for x in arrs])
+    check_dtypes("block_diag", [typeof(x if is_array_like(x) else asarray(x)) for x in arrs])
     blocks = [atleast_2d(asarray(x)) for x in arrs]
     dtype = result_type(*blocks)
     starts = [0, *accumulate(typeof(x).shape[1] for x in blocks)]
