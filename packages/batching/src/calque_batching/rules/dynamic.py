@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from calque_batching.axes import matchaxis
 from calque_batching.define import batch_size, defbatch, with_entry
 from calque_batching.rules.gather import gather_batch
@@ -68,7 +70,8 @@ def dynamic_update_slice_batch(args: Sequence[Value], dims: Dims) -> tuple[Value
 
 def with_zero(starts: Sequence[Value], bdim: int) -> tuple[Value, ...]:
     """Return the indices of a corner in the whole array, which is at 0 along the batch axis."""
-    return with_entry(starts, bdim, typeof(starts[0]).dtype.type(0))
+    dtype = typeof(starts[0]).dtype if starts else np.dtype(np.int32)  # a scalar has no start
+    return with_entry(starts, bdim, dtype.type(0))
 
 
 def one_row(starts: Sequence[Value], dims: Dims) -> tuple[Value, Shape]:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core import Primitive
-from calque_core.extend import scatter_windows
+from calque_core import Primitive, ShapedArray
+from calque_core.extend import scatter_windows, shaped_array
 from calque_core.lax import (
     GatherScatterMode,
     ScatterDimensionNumbers,
@@ -24,6 +24,7 @@ from calque_core.lax import (
 )
 from calque_xla_backend.define import IrValue, floats_of_integers, maximum, minimum, ordered_integers, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
+from calque_xla_backend.modules.types import aval_to_ir_type
 from calque_xla_backend.rules.gather import limits
 
 
@@ -45,6 +46,10 @@ def def_scatter(primitive: Primitive, combine: Callable[[IrValue, IrValue], IrVa
         x_aval, indices_aval, updates_aval = ctx.avals_in
         if not x_aval.size or not updates_aval.size:
             return [x]
+        if not dimension_numbers.scatter_dims_to_operand_dims:
+            x, x_aval, indices, indices_aval, dimension_numbers = at_an_index(
+                x, x_aval, indices_aval, dimension_numbers
+            )
         if mode is GatherScatterMode.CLIP:
             windows = scatter_windows(x_aval.shape, updates_aval.shape, dimension_numbers)
             indices = hlo.clamp(splat(0, indices_aval), indices, limits(windows, indices_aval))
@@ -73,7 +78,25 @@ def def_scatter(primitive: Primitive, combine: Callable[[IrValue, IrValue], IrVa
         block = op.regions[0].blocks.append(scalar, scalar)
         with ir.InsertionPoint(block):
             hlo.return_([combine(*block.arguments)])
-        return [floats_of_integers(op.results[0], x_aval)] if as_integers else list(op.results)
+        out = floats_of_integers(op.results[0], x_aval) if as_integers else op.results[0]
+        return [out if x_aval.shape == ctx.avals_in[0].shape else hlo.reshape(aval_to_ir_type(ctx.avals_in[0]), out)]
+
+
+def at_an_index(
+    x: IrValue, x_aval: ShapedArray, indices_aval: ShapedArray, numbers: ScatterDimensionNumbers
+) -> tuple[IrValue, ShapedArray, IrValue, ShapedArray, ScatterDimensionNumbers]:
+    """Return an operand with a new axis of size 1, indices of 0 along it, their types, and the dimension numbers.
+
+    Without an axis to index, XLA combines only one of several windows, or compiles nothing.
+    """
+    x_aval = shaped_array((1, *x_aval.shape), x_aval.dtype)
+    indices_aval = shaped_array((*indices_aval.shape[:-1], 1), indices_aval.dtype)
+    numbers = numbers._replace(
+        inserted_window_dims=(0, *[i + 1 for i in numbers.inserted_window_dims]),
+        scatter_dims_to_operand_dims=(0,),
+        operand_batching_dims=tuple([i + 1 for i in numbers.operand_batching_dims]),
+    )
+    return hlo.reshape(aval_to_ir_type(x_aval), x), x_aval, splat(0, indices_aval), indices_aval, numbers
 
 
 def_scatter(scatter_p, lambda old, new: new)
