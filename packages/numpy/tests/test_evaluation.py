@@ -34,7 +34,6 @@ def test_numpys_function_computes_with_numpys_values(total, x):
         np.ma.ones(2),
         np.array(["a"]),
         np.ones(2, np.longdouble),
-        np.ones(2, ">f8"),
         [np.array([None])],
         range(3),
         {"a": 1.0},

@@ -97,7 +97,7 @@ def test_wrong_arguments_are_refused():
         traced(lambda x: x if x > 0 else 0.0, X)
     with pytest.raises(ShapeError, match=r"vectorize.*returns float64\[2\] for one element, and the signature says 0"):
         traced(lambda x: cnp.array([x, x]), X)
-    with pytest.raises(ValueError, match=r"the signature '\(n\)->\(\)' has 1 arguments, and there are 2"):
+    with pytest.raises(TypeError, match=r"the signature '\(n\)->\(\)' has 1 arguments, and there are 2"):
         traced(np.dot, X, Y, signature="(n)->()")
     with pytest.raises(
         ValueError, match=r"the axes \(n\) of the signature .* do not fit an argument of type float64\[2\]"

@@ -24,6 +24,7 @@ from calque_core.extend import (
     describe_value,
     is_float,
     named_after,
+    on_device_of,
     transform_of,
 )
 from calque_core.lax import reshape, slice
@@ -75,6 +76,7 @@ def jacfwd(
         _check_outputs(caller, out, holomorphic)
         pieces = _split if _needs_axis(x, chunk_size) else _shaped
         result = tree_map(lambda c: pieces(c, x, axis=-1), columns)
+        result = on_device_of(x, result)
         return (result, aux[0]) if has_aux else result
 
     return jacobian_of
@@ -145,6 +147,7 @@ def jacrev(
         pieces = _split if _needs_axis(out, chunk_size) else _shaped
         by_argument = tree_map(lambda r: pieces(r, out, axis=0), _rows(caller, pull, out, chunk_size))
         result = tree_transpose(tree_structure(x), tree_structure(out), by_argument)
+        result = on_device_of(x, result)
         return (result, aux[0]) if has_aux else result
 
     return jacobian_of

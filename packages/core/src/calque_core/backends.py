@@ -9,9 +9,13 @@ Read next: `start_requests.py`, the requests of users before a backend starts; `
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from calque_core.record import Record
+from calque_pytree import tree_leaves, tree_map
 
 Value = Any
 Device = Any
@@ -72,6 +76,35 @@ def backend_of(device: Device) -> Backend | None:
 def backend_of_sharding(sharding: Any) -> Backend | None:
     """Return the backend that has registered the class of `sharding`, or None."""
     return _of_shardings.get(type(sharding))
+
+
+def has_backends() -> bool:
+    """Tell whether a backend is loaded."""
+    return bool(_backends)
+
+
+def on_device_of(args: Any, out: Value) -> Value:
+    """Return the results of a function, NumPy's arrays on the device of the first array among `args` that has one.
+
+    A result of constants alone, such as zeros or no elements, then has the class of all other results.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import on_device_of
+    >>> on_device_of((np.ones(2),), np.zeros(2))
+    array([0., 0.])
+    """
+    if not any(isinstance(x, (np.ndarray, np.generic)) for x in tree_leaves(out)):
+        return out
+    for device in (getattr(x, "device", None) for x in tree_leaves(args)):
+        backend = _backends.get(type(device)) or _of_shardings.get(type(device))
+        if backend is not None:
+            place = device if type(device) in _backends else None  # a sharding fits the shape of its array
+            return tree_map(partial(_put, backend, place), out)
+    return out
+
+
+def _put(backend: Backend, place: Device, x: Value) -> Value:
+    return backend.put(x, place) if isinstance(x, (np.ndarray, np.generic)) else x
 
 
 def check_default_device(device: Device) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from calque_core import implements, lax, typeof
 from calque_core.extend.numpy_functions import binary, floating
+from calque_numpy.elementwise import signbit
 
 Value = Any
 
@@ -33,7 +34,7 @@ def angle(z: Value, deg: bool = False) -> Value:
     if dtype.kind == "c":
         out = lax.imag(lax.log(lax.select(lax.eq(z, 0), dtype.type(1), z)))
     else:
-        out = lax.select(lax.ne(z, z), z, lax.select(lax.lt(z, 0), dtype.type(math.pi), dtype.type(0)))
+        out = lax.select(lax.ne(z, z), z, lax.select(signbit(z), dtype.type(math.pi), dtype.type(0)))
     return lax.mul(out, 180 / math.pi) if deg else out
 
 

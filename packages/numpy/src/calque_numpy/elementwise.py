@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import NumpyRuleError, canonicalize_dtype, implements, lax, typeof
+from calque_core import NumpyRuleError, canonicalize_dtype, implements, lax, result_type, typeof
 from calque_core.extend import polynomial
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import (
@@ -32,6 +32,7 @@ from calque_core.extend.numpy_functions import (
 from calque_numpy.modified_bessel import i0_p
 
 Value = Any
+UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 BITS: dict[int, np.dtype[Any]] = {1: np.dtype("int8"), 2: np.dtype("int16"), 4: np.dtype("int32"), 8: np.dtype("int64")}
 
 
@@ -237,7 +238,8 @@ def spacing(x: Value) -> Value:
     np.float64(2.220446049250313e-16)
     """
     x = lax.stop_gradient(as_result(_real("spacing", x)))
-    x = lax.abs(x) if typeof(x).dtype.itemsize < 4 else x  # NumPy's float16 gives distances without a sign
+    if typeof(x).dtype == np.float16:  # NumPy gives the distance to the next greater float
+        return lax.select(isinf(x), np.nan, lax.sub(lax.nextafter(x, np.inf), x))
     away = lax.select(lax.lt(x, 0), -np.inf, lax.full_like(x, np.inf))
     return lax.select(isinf(x), np.nan, lax.sub(lax.nextafter(x, away), x))
 
@@ -256,7 +258,17 @@ def gcd(x1: Value, x2: Value) -> Value:
     >>> gcd(np.array([12, 18, 0]), 8)
     array([4, 2, 8])
     """
-    x1, x2 = _integers("gcd", x1, x2)
+    dtype = _dtype_of_integers("gcd", x1, x2)
+    return as_dtype(_divisor(*_integers("gcd", x1, x2)), dtype)
+
+
+def _dtype_of_integers(name: str, x1: Value, x2: Value) -> np.dtype[Any]:
+    check_dtypes(name, (typeof(x1), typeof(x2)))
+    return result_type(x1, x2)
+
+
+def _divisor(x1: Value, x2: Value) -> Value:
+    """Return the greatest common divisor of unsigned integers."""
 
     def step(pair: tuple[Value, Value]) -> tuple[Value, Value]:
         x, y = pair
@@ -267,14 +279,15 @@ def gcd(x1: Value, x2: Value) -> Value:
 
 
 def _integers(name: str, x1: Value, x2: Value) -> tuple[Value, Value]:
-    """Return the absolute values of two integers, in one dtype and shape."""
+    """Return the absolute values of two integers as unsigned integers of one shape, which hold that of the least."""
     check_dtypes(name, (typeof(x1), typeof(x2)))
     x1, x2 = binary(name, x1, x2)
     if typeof(x1).kind not in "iu":
         raise TypeError(f"{name} of {typeof(x1)} and {typeof(x2)}{place()}. Give integers.")
     shape = lax.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
     x1, x2 = (broadcast_to(as_result(x), shape) for x in (x1, x2))
-    return (x1, x2) if typeof(x1).kind == "u" else (lax.abs(x1), lax.abs(x2))
+    unsigned = UNSIGNED[typeof(x1).dtype.itemsize]
+    return (x1, x2) if typeof(x1).kind == "u" else tuple(as_dtype(lax.abs(x), unsigned) for x in (x1, x2))
 
 
 @implements(np.lcm)
@@ -288,9 +301,10 @@ def lcm(x1: Value, x2: Value) -> Value:
     >>> lcm(4, np.array([6, 0]))
     array([12,  0])
     """
+    dtype = _dtype_of_integers("lcm", x1, x2)
     x1, x2 = _integers("lcm", x1, x2)
-    divisor = gcd(x1, x2)
-    return lax.abs(lax.mul(x1, lax.div(x2, lax.select(lax.eq(divisor, 0), 1, divisor))))
+    divisor = _divisor(x1, x2)
+    return as_dtype(lax.mul(x1, lax.div(x2, lax.select(lax.eq(divisor, 0), 1, divisor))), dtype)
 
 
 # Functions of analysis
@@ -321,9 +335,10 @@ def sinc(x: Value) -> Value:
     array([1.        , 0.63661977])
     """
     x = lax.mul(_double_of_integers(x), math.pi)
+    dtype = typeof(x).dtype
     is_near = lax.lt(lax.abs(x), 0.25)
     far, near = lax.select(is_near, 1, x), lax.select(is_near, x, 0)
-    series = polynomial(lax.mul(near, near), _SINC_COEFFICIENTS)
+    series = as_dtype(polynomial(lax.mul(near, near), _SINC_COEFFICIENTS), dtype)  # its operators widen ml_dtypes
     return lax.select(is_near, series, lax.div(lax.sin(far), far))
 
 

@@ -24,13 +24,13 @@ from calque_core.extend import (
     function_evaluators,
     has_tracer,
     here,
-    host_values,
     import_at_rest,
     late_function,
     mark_wrapper,
     merely_evaluates,
+    native_array,
 )
-from calque_core.extend.numpy_functions import with_arrays, with_items
+from calque_core.extend.numpy_functions import on_host, with_arrays, with_items
 
 Value = Any
 Function = Callable[..., Value]
@@ -83,7 +83,7 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
 
     @mark_wrapper
     @wraps(function)
-    def first(*args: Any, **kwargs: Any) -> Value:  # noqa: C901  (hot)
+    def first(*args: Any, **kwargs: Any) -> Value:  # noqa: C901, PLR0911  (hot)
         if kwargs:
             _as_numpys(kwargs)
         if active and not merely_evaluates():
@@ -105,11 +105,16 @@ def numpy_first(name: str, numpy_function: Function, function: Function, module:
             else:
                 if type(out) is not _ndarray or out.dtype in _DTYPES:
                     return out
+        elif _has_other_order(args) or _has_other_order(kwargs.values()):
+            return first(*_in_own_order(args), **dict(zip(kwargs, _in_own_order(kwargs.values()))))
         elif is_by_types and _are_floats_and_options((*args, *kwargs.values())):
             return evaluate_by_types(function, args, kwargs)
         return _by_rules(function, numpy_function, args, kwargs)
 
     return _named(first, name, numpy_function, module)
+
+
+UFUNC_ATTRIBUTES = ("identity", "nargs", "nin", "nout", "ntypes", "signature", "types")
 
 
 def _as_numpys(options: dict[str, Value]) -> None:
@@ -121,8 +126,11 @@ def _as_numpys(options: dict[str, Value]) -> None:
 
 
 def _named(first: Function, name: str, numpy_function: Function, module: str) -> Function:
-    """Return `first` as `name` of `module`; the function of a ufunc with the methods of NumPy's."""
+    """Return `first` as `name` of `module`; the function of a ufunc with the attributes and methods of NumPy's."""
     first.__module__, first.__name__, first.__qualname__ = module, name, name
+    if isinstance(numpy_function, np.ufunc):
+        for attribute in UFUNC_ATTRIBUTES:
+            setattr(first, attribute, getattr(numpy_function, attribute))
     if isinstance(numpy_function, np.ufunc) and (numpy_function.nin, numpy_function.nout) == (2, 1):
         for method in ("accumulate", "at", "outer", "reduce", "reduceat"):  # NumPy's dispatch on traced arrays
             setattr(first, method, getattr(numpy_function, method))
@@ -141,7 +149,7 @@ def _by_rules(
         else:
             out = here().trace.process_function(function, args, kwargs)
     except TypeError as error:
-        out = _after_refusal(error, numpy_function, args, kwargs)
+        out = _after_refusal(error, function, numpy_function, args, kwargs)
     return out if here().settings.enable_x64 else _in_32_bits(out)
 
 
@@ -162,12 +170,12 @@ def _in_32_bits(out: Value) -> Value:
 def _after_evaluator(error: TypeError, function: Function, numpy_function: Function, args: tuple[Value, ...]) -> Value:
     """Return the result after a backend's evaluator refused: with lists as arrays, or that of `_after_refusal`."""
     if _SEQUENCES.isdisjoint(map(type, args)):
-        return _after_refusal(error, numpy_function, args, {})
+        return _after_refusal(error, function, numpy_function, args, {})
     return _by_rules(function, numpy_function, args, {})
 
 
 def _after_refusal(
-    error: TypeError, numpy_function: Function, args: Sequence[Value], kwargs: Mapping[str, Value]
+    error: TypeError, function: Function, numpy_function: Function, args: Sequence[Value], kwargs: Mapping[str, Value]
 ) -> Value:
     """Return the result for keys, and with options of ufuncs; without a rule, that of NumPy for the known values.
 
@@ -179,11 +187,29 @@ def _after_refusal(
         return of_keys(numpy_function, args, kwargs)
     is_known = not (_are_numpys((*args, *kwargs.values())) or has_tracer(args) or has_tracer(kwargs))
     if isinstance(error, NumpyRuleError) and is_known:
-        return numpy_function(*host_values(args), **host_values(kwargs))
+        return on_host(numpy_function, function, args, kwargs)
     try:
         raise error
     finally:
         del error  # its traceback refers to this frame: a cycle would keep the arrays of all frames
+
+
+def _has_other_order(args: Iterable[Value]) -> bool:
+    """Tell whether an array, in lists or not, has another byte order than the machine: results have the machine's."""
+    for x in args:
+        if type(x) is _ndarray:
+            if not x.dtype.isnative:
+                return True
+        elif (type(x) is list or type(x) is tuple) and _has_other_order(x):
+            return True
+    return False
+
+
+def _in_own_order(args: Iterable[Value]) -> list[Value]:
+    return [
+        native_array(x) if type(x) is _ndarray else type(x)(_in_own_order(x)) if type(x) in _SEQUENCES else x
+        for x in args
+    ]
 
 
 def _are_floats_and_options(args: Iterable[Value]) -> bool:

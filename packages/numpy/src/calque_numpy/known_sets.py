@@ -1,4 +1,6 @@
-"""Distinct elements and sets of traced arrays whose values are known: under a derivative.
+"""Distinct elements and sets of known values that NumPy does not take as they are.
+
+They are traced, under a derivative, or of a dtype of ml_dtypes, whose NaN NumPy does not sort last.
 
 One idea: NumPy says at which positions the elements of the result are, and they are taken there; so the derivative goes
 to the chosen elements, of equal ones to the first.
@@ -15,7 +17,7 @@ import numpy as np
 from calque_core.extend.numpy_functions import at, ravel
 
 Value = Any
-Array = Any  # NumPy's, with the known values of a traced array
+Array = Any  # NumPy's, with the known values of an array
 
 
 def distinct_of_known(ar: Value, values: Array, options: tuple[bool, bool, bool, int | None, bool]) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, canonicalize_dtype, implements, is_tracer, lax, typeof
-from calque_core.extend import integer, known, unknown
+from calque_core.extend import has_short_dtype, integer, known, unknown, wide_dtype
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, ravel
 from calque_numpy.creation import asarray
@@ -25,8 +25,8 @@ Value = Any
 
 
 def is_known(*arrays: Value) -> bool:
-    """Tell whether NumPy can compute with all arrays."""
-    return all(isinstance(x, (np.ndarray, np.generic)) for x in arrays)
+    """Tell whether NumPy can compute with all arrays: of a dtype of ml_dtypes it does not sort NaN last."""
+    return all(isinstance(x, (np.ndarray, np.generic)) and not has_short_dtype(x) for x in arrays)
 
 
 def known_array(x: Value) -> Any:
@@ -36,11 +36,14 @@ def known_array(x: Value) -> Any:
 
 
 def known_arrays(*arrays: Value) -> Any:
-    """Return the values of arrays, at least one of them traced; None if a value is unknown, or no array is traced."""
-    if not any(map(is_tracer, arrays)):
+    """Return the values of arrays, in dtypes that NumPy sorts; None if a value is unknown.
+
+    None also if no array is traced or of a dtype of ml_dtypes: NumPy then computes with the arrays.
+    """
+    if not any(is_tracer(x) or has_short_dtype(x) for x in arrays):
         return None
     values = tuple(map(known_array, arrays))
-    return None if any(x is None for x in values) else values
+    return None if any(x is None for x in values) else tuple(x.astype(wide_dtype(x.dtype), copy=False) for x in values)
 
 
 def require_size(name: str, x: Value, size: int | None) -> int:

@@ -90,14 +90,15 @@ def _same_length(name: str, a1: Value, a2: Value) -> list[Value]:
 def polymul(a1: Value, a2: Value) -> Value:
     """Return the coefficients of the product of two polynomials; leading zeros stay.
 
-    Raises: ShapeError if the coefficients are no vector; ValueError if they are empty.
+    Raises: ShapeError if the coefficients are no vector.
 
     >>> import numpy as np
     >>> from calque_numpy import polymul
     >>> polymul(np.array([1, 1]), np.array([1, -1]))
     array([ 1,  0, -1])
     """
-    return convolve(_coefficients("polymul", a1), _coefficients("polymul", a2))
+    factors = (_coefficients("polymul", a1), _coefficients("polymul", a2))
+    return convolve(*(a if typeof(a).size else lax.full((1,), 0, typeof(a).dtype) for a in factors))
 
 
 @implements(np.polyder)
@@ -115,7 +116,7 @@ def polyder(p: Value, m: int = 1) -> Value:
     for _ in range(times):
         n = typeof(p).size
         powers = np.arange(n - 1, 0, -1)
-        p = lax.slice_in_dim(p, 0, max(n - 1, 0)) * powers
+        p = lax.mul(lax.slice_in_dim(p, 0, max(n - 1, 0)), powers)
     return p
 
 

@@ -9,6 +9,7 @@ Read next: `masks.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle, islice
 from math import prod
 from typing import Any
 
@@ -269,14 +270,13 @@ def roll(a: Value, shift: Any, axis: Axes | None = None) -> Value:
         return copy(lax.reshape(_roll(ravel(a), sum(shifts), 0), typeof(a).shape))
     ndim = typeof(a).ndim
     positions = [canonical_axis("roll", d, ndim) for d in one_or_several("roll", "the axis", axis)]
-    count = max(len(shifts), len(positions))
+    count = max(len(shifts), len(positions)) if shifts and positions else 0
     if len(shifts) not in (1, count) or len(positions) not in (1, count):
         raise ValueError(
             f"roll{where()} got {len(shifts)} shifts for {len(positions)} axes. Give equal numbers of both, or one "
             "shift, or one axis."
         )
-    moves = zip(shifts * (count // len(shifts)), positions * (count // len(positions)))
-    for places, position in moves:
+    for places, position in islice(zip(cycle(shifts), cycle(positions)), count):
         a = _roll(a, places, position)
     return copy(asarray(a))
 

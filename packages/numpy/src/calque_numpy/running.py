@@ -21,11 +21,13 @@ from calque_core.extend.numpy_functions import (
     broadcast_to,
     canonical_axis,
     floating,
+    one_or_several,
     ravel,
     reduced_axes,
     refuse,
     remainder,
     sum_dtype,
+    true_divide,
 )
 from calque_core.extend.numpy_functions import sum as total
 from calque_numpy.creation import asarray
@@ -217,7 +219,7 @@ def trapezoid(y: Value, x: Value = None, dx: Value = 1.0, axis: int = -1) -> Val
         x = asarray(x)
         dx = diff(x, axis=axis) if typeof(x).ndim != 1 else _along(diff(x), position, ndim)
     later, earlier = _neighbours(y, position)
-    return total(dx * (later + earlier) / 2.0, axis)
+    return total(true_divide(lax.mul(dx, lax.add(later, earlier)), 2.0), axis)
 
 
 def _along(x: Value, axis: int, ndim: int) -> Value:
@@ -246,7 +248,9 @@ def gradient(f: Value, *varargs: Value, axis: Any = None, edge_order: int = 1) -
         raise TypeError(f"gradient of {typeof(f)}{place()}: bools have no differences. Convert them to numbers.")
     f = as_dtype(f, canonicalize_dtype(np.float64)) if typeof(f).kind in "biu" else f
     ndim = typeof(f).ndim
-    axes = reduced_axes("gradient", axis, ndim)
+    reduced_axes("gradient", axis, ndim)  # refuses an axis that is named twice
+    named = range(ndim) if axis is None else one_or_several("gradient", "axis", axis)
+    axes = [canonical_axis("gradient", each, ndim) for each in named]  # in the user's order, as the steps are
     if edge_order not in (1, 2):
         raise ValueError(f"gradient{place()}: edge_order is {edge_order!r}. Use 1 or 2.")
     if len(varargs) not in (0, 1, len(axes)):
@@ -322,12 +326,13 @@ def unwrap(p: Value, discont: Value = None, axis: int = -1, *, period: Value = 6
     if not typeof(p).shape[axis]:
         return as_dtype(p, dtype)
     half = period / 2 if kind_of(dtype) == "f" else period // 2
-    reduced = remainder(step + half, period) - half
+    reduced = lax.sub(remainder(lax.add(step, half), period), half)
     if kind_of(dtype) == "f" or period % 2 == 0:
         is_half = lax.bitwise_and(lax.eq(reduced, as_dtype(-half, dtype)), lax.gt(step, 0))
         reduced = lax.select(is_half, as_dtype(half, dtype), reduced)
     limit = half if discont is None else lax.max(asarray(discont), half)
-    correction = lax.select(lax.lt(lax.abs(step), as_dtype(limit, dtype)), 0, reduced - step)
+    correction = lax.select(lax.lt(lax.abs(step), as_dtype(limit, dtype)), 0, lax.sub(reduced, step))
     first = lax.slice_in_dim(as_dtype(p, dtype), 0, 1, axis=axis)
-    unwrapped = lax.slice_in_dim(as_dtype(p, dtype), 1, None, axis=axis) + lax.cumsum(correction, axis)
+    later = lax.slice_in_dim(as_dtype(p, dtype), 1, None, axis=axis)
+    unwrapped = lax.add(later, as_dtype(lax.cumsum(correction, axis), dtype))
     return lax.concatenate([first, unwrapped], axis)

@@ -161,6 +161,13 @@ def interp(x: Value, xp: Value, fp: Value, left: Value = None, right: Value = No
         raise ValueError(f"interp{place()}: there are no points. Give at least one.")
     if period is not None:
         return _interp_periodic(x, xp, fp, period)
+    if typeof(fp).kind == "c":  # each part alone, so that an infinite one does not reach the other
+        sides = [None if side is None else asarray(side) for side in (left, right)]
+        parts = [
+            interp(x, xp, part(fp), *(side if side is None else part(side) for side in sides))
+            for part in (lax.real, lax.imag)
+        ]
+        return lax.complex(*parts)
     n = typeof(xp).shape[0]
     i = lax.clamp(1, searchsorted(xp, x, "right"), max(n - 1, 1))
     x0, x1, f0, f1 = (at(points)[j].get(mode="clip") for points in (xp, fp) for j in (lax.sub(i, 1), i))
@@ -169,6 +176,10 @@ def interp(x: Value, xp: Value, fp: Value, left: Value = None, right: Value = No
     slope = lax.div(lax.sub(f1, f0), as_dtype(lax.select(is_flat, 1, width), typeof(fp).dtype))
     step = as_dtype(lax.select(is_flat, 0, lax.sub(x, x0)), typeof(fp).dtype)
     inside = lax.add(f0, lax.mul(slope, step))
+    # Beside an infinite point, as NumPy: at the node its value, else from the other node, else the value of both.
+    from_right = lax.add(f1, lax.mul(slope, lax.sub(x, x1)))
+    of_node = lax.select(lax.bitwise_or(lax.eq(x, x0), lax.eq(f0, f1)), f0, from_right)
+    inside = lax.select(isnan(inside), of_node, inside)
     below = fp[0] if left is None else as_dtype(asarray(left), typeof(fp).dtype)
     above = fp[-1] if right is None else as_dtype(asarray(right), typeof(fp).dtype)
     inside = lax.select(lax.lt(x, xp[0]), below, inside)

@@ -117,7 +117,7 @@ def _check_positions(name: str, a: Value, kth: Any, axis: int | None) -> None:
     aval = typeof(a)
     size = aval.size if axis is None else aval.shape[canonical_axis(name, axis, aval.ndim)]
     for k in integers(name, "kth", np.atleast_1d(kth)):
-        if not -size <= k < size:
+        if aval.size and not -size <= k < size:
             raise ValueError(
                 f"{name} of {aval}{where()}: the position {k} is out of bounds for {size} elements. Use {-size} to "
                 f"{size - 1}."

@@ -6,6 +6,7 @@ One idea: a reduction takes the elements one after the other, from the first on,
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import isfunction
 from typing import Any, final
 
 import numpy as np
@@ -15,6 +16,7 @@ from calque_core.extend import active, check_callable, integer, name_of
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axes, dtype_argument, ravel, refuse
 from calque_numpy.creation import asarray
+from calque_numpy.evaluation import UFUNC_ATTRIBUTES
 from calque_numpy.masks import where as chosen
 from calque_numpy.shapes import moveaxis
 from calque_numpy.vectorizing import vectorize
@@ -39,9 +41,22 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: An
     return ufunc(func, nin, nout, identity)
 
 
+class _AnyUfunc(type):
+    def __instancecheck__(cls, x: object) -> bool:
+        is_ours = type.__instancecheck__(cls, x) or isinstance(x, np.ufunc)
+        return is_ours or (isfunction(x) and all(hasattr(x, name) for name in UFUNC_ATTRIBUTES))
+
+
 @final
-class ufunc:
-    """A function of numbers, called for each element of arrays; `frompyfunc` makes it."""
+class ufunc(metaclass=_AnyUfunc):
+    """A function of numbers, called for each element of arrays; `frompyfunc` makes it.
+
+    Functions such as `add` are instances, too, with `nin`, `nout`, `nargs`, `identity` and `types` of NumPy's.
+
+    >>> import calque_numpy
+    >>> isinstance(calque_numpy.add, calque_numpy.ufunc), calque_numpy.add.nin, isinstance(max, calque_numpy.ufunc)
+    (True, 2, False)
+    """
 
     def __init__(self, func: Callable[..., Any], nin: int, nout: int, identity: Any = None) -> None:
         check_callable(func, "frompyfunc")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ConcretizationTypeError, ShapedArray, ShapeError, eval_jaxpr, is_tracer, lax, make_jaxpr, typeof
-from calque_core.extend import active, check_callable, host_values, name_of, named_after
+from calque_core.extend import active, check_callable, has_short_dtype, host_values, name_of, named_after
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import array_of, as_dtype, broadcast_to
 from calque_numpy.creation import asarray
@@ -42,8 +42,9 @@ def vectorize(
     By a `signature` such as "(n),(n)->()", it gets the last axes of each argument; its other axes are broadcast.
     `pyfunc` may return a tuple; then so does the function.
     Dtypes: `otypes`, otherwise those of the results.
-    Raises: ValueError for a signature that does not fit the arguments; ShapeError for results that are not as it says,
-    and for arguments that do not broadcast; under `jit`, a tracer's own error if `pyfunc` asks for a value.
+    Raises: ValueError for arguments and results that do not have the axes of the signature, and for arguments that do
+    not broadcast; TypeError for another number of arguments; under `jit`, a tracer's own error if `pyfunc` asks for a
+    value.
 
     >>> import numpy as np
     >>> from calque_numpy import vectorize
@@ -58,7 +59,8 @@ def vectorize(
 
     @named_after(pyfunc)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
-        if not active and not any(map(is_tracer, tree_leaves((args, kwargs)))):
+        leaves = tree_leaves((args, kwargs))
+        if not active and not any(is_tracer(x) or has_short_dtype(x) for x in leaves):
             return numpys(*host_values(args), **host_values(kwargs))
         positions = [i for i in range(len(args)) if i not in whole]
         names = [name for name in kwargs if name not in whole]
@@ -82,7 +84,8 @@ def vectorize(
 def _results(function: Function, arrays: Sequence[Value], signature: str | None) -> tuple[Sequence[Value], bool]:
     """Return the results for all elements, and whether the function returns a tuple."""
     inner, outer = _axes(signature, len(arrays))
-    loop = _checked_sizes(signature, arrays, inner)
+    sizes: dict[str, int] = {}
+    loop = _checked_sizes(signature, arrays, inner, sizes)
     shapes = [typeof(x).shape[typeof(x).ndim - len(names) :] for x, names in zip(arrays, inner)]
     is_tuple = False
 
@@ -91,12 +94,7 @@ def _results(function: Function, arrays: Sequence[Value], signature: str | None)
         out = function(*elements)
         is_tuple = isinstance(out, tuple)
         outs = [asarray(x) for x in (out if is_tuple else [out])]
-        for x, names in zip(outs, [()] * len(outs) if outer is None else outer, strict=True):
-            if typeof(x).ndim != len(names):
-                raise ShapeError(
-                    f"vectorize{place()}: the function returns {typeof(x)} for one element, and the signature says "
-                    f"{len(names)} axes. Say the axes of the result: signature='(n)->(n)'."
-                )
+        _check_results(signature, outs, [()] * len(outs) if outer is None else outer, dict(sizes))
         return outs
 
     try:
@@ -132,13 +130,13 @@ _Names = tuple[str, ...]
 def _axes(signature: str | None, count: int) -> tuple[list[_Names], list[_Names] | None]:
     """Return the names of the axes of one element, for each argument and for each result.
 
-    Raises: ValueError for another number of arguments.
+    Raises: TypeError for another number of arguments.
     """
     if signature is None:
         return [()] * count, None
     inner, outer = ([_names(term) for term in re.findall(r"\(([^()]*)\)", side)] for side in signature.split("->"))
     if len(inner) != count:
-        raise ValueError(
+        raise TypeError(
             f"vectorize{place()}: the signature {signature!r} has {len(inner)} arguments, and there are {count}. "
             "Give as many."
         )
@@ -149,18 +147,46 @@ def _names(term: str) -> _Names:
     return tuple(name.strip() for name in term.split(",") if name.strip())
 
 
-def _checked_sizes(signature: str | None, arrays: Sequence[Value], inner: Sequence[_Names]) -> tuple[int, ...]:
-    """Return the shape of the loop: the axes of all arguments, without those of one element.
+def _check_results(
+    signature: str | None, outs: Sequence[Value], outer: Sequence[_Names], sizes: dict[str, int]
+) -> None:
+    """Check the results for one element against the signature, and against the sizes of the arguments' axes.
+
+    Raises: ValueError for another number of results, or a size that differs; ShapeError for another number of axes.
+    """
+    if len(outs) != len(outer):
+        raise ValueError(
+            f"vectorize{place()}: the function returns {len(outs)} results, and the signature {signature!r} has "
+            f"{len(outer)}. Give as many."
+        )
+    for x, names in zip(outs, outer):
+        shape = typeof(x).shape
+        if len(shape) != len(names):
+            raise ShapeError(
+                f"vectorize{place()}: the function returns {typeof(x)} for one element, and the signature says "
+                f"{len(names)} axes. Say the axes of the result: signature='(n)->(n)'."
+            )
+        if any(sizes.setdefault(name, size) != size for name, size in zip(names, shape)):
+            raise ValueError(
+                f"vectorize{place()}: the function returns {typeof(x)} for one element, whose axes "
+                f"({', '.join(names)}) of the signature {signature!r} do not fit the arguments. Axes of one name must "
+                "have one size."
+            )
+
+
+def _checked_sizes(
+    signature: str | None, arrays: Sequence[Value], inner: Sequence[_Names], sizes: dict[str, int]
+) -> tuple[int, ...]:
+    """Return the shape of the loop: the axes of all arguments, without those of one element; `sizes` gets their sizes.
 
     Raises: ValueError if an argument has too few axes, or two axes of one name differ in size.
     """
-    sizes: dict[str, int] = {}
     loops = []
     for x, names in zip(arrays, inner):
         shape = typeof(x).shape
         split = len(shape) - len(names)
-        own = dict(zip(names, shape[max(split, 0) :]))
-        if split < 0 or any(sizes.setdefault(name, size) != size for name, size in own.items()):
+        own = zip(names, shape[max(split, 0) :])
+        if split < 0 or any(sizes.setdefault(name, size) != size for name, size in own):
             raise ValueError(
                 f"vectorize{place()}: the axes ({', '.join(names)}) of the signature {signature!r} do not fit an "
                 f"argument of type {typeof(x)}. Axes of one name must have one size."

@@ -185,8 +185,8 @@ def buffer_of_number(x: Value, target: DeviceType) -> Buffer:
 
     Raises: OverflowError for an integer that has no dtype.
     """
-    # Equal numbers of one class are one number, but for zeros, which have a sign.
-    key = type(x), x if x and type(x) is not complex else repr(x), target
+    # Equal numbers of one class are one number, but for zeros, which have a sign, also as a part of a complex number.
+    key = type(x), x if x and type(x) not in _COMPLEX else repr(x), target
     buffer = _sent.get(key)
     if buffer is None:
         if len(_sent) >= _MAX_NUMBERS:
@@ -197,6 +197,7 @@ def buffer_of_number(x: Value, target: DeviceType) -> Buffer:
 
 
 _sent: dict[Any, Buffer] = {}
+_COMPLEX = frozenset((complex, np.complex64, np.complex128))
 _MAX_NUMBERS = 256
 
 

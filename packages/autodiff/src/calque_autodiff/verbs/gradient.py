@@ -23,7 +23,9 @@ from calque_core.extend import (
     check_callable,
     copy_shared,
     describe_function,
+    function_evaluators,
     narrow,
+    on_device_of,
     transform_of,
 )
 from calque_pytree import tree_flatten, tree_leaves
@@ -123,6 +125,8 @@ def _transform(
             cts = backward_linear(tape, tape.consts, [typeof(outs[0]).dtype.type(1)], is_last=True)
             bars = spread_cotangents(chosen.caller, cts, avals)
             separate = copy_shared(bars, primals, tree_leaves(flat.aux) if has_aux else (), captures.held.values())
+        if not function_evaluators.keys().isdisjoint(map(type, primals)):
+            separate = on_device_of(primals, separate)
         values = tree.unflatten(separate)
         by_name = dict(zip(names, values[len(positions) :])) if names else {}
         gradients = chosen.arrange(places, values[: len(positions)], by_name)

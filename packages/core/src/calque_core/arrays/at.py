@@ -99,6 +99,7 @@ class ElementsAt:
 
     def get(self, *, fill_value: Any = None, **options: Unpack[Options]) -> Value:
         """Return the elements."""
+        _check_options("get", options)
         if fill_value is not None:
             options.setdefault("mode", "fill")
         form = normal_form(typeof(self.array), self.index, is_checked=options.get("mode") is None)
@@ -124,10 +125,12 @@ class ElementsAt:
 
     def divide(self, value: Value, **options: Unpack[Options]) -> Value:
         """Return the array with the elements divided by `value`.  Raises: TypeError for integers."""
+        _check_options("divide", options)
         return true_divide(_floating("divide", self.array), self._factors(value, options))
 
     def power(self, value: Value, **options: Unpack[Options]) -> Value:
         """Return the array with the elements to the power `value`.  Raises: TypeError for integers."""
+        _check_options("power", options)
         return power(_floating("power", self.array), self._factors(value, options))
 
     def min(self, value: Value, **options: Unpack[Options]) -> Value:
@@ -141,6 +144,7 @@ class ElementsAt:
     def apply(self, func: Callable[[Value], Value], **options: Unpack[Options]) -> Value:
         """Return the array with `func` of the elements, once for each time that the index names an element."""
         check_callable(func, "apply")
+        _check_options("apply", options)
         x, aval = self.array, typeof(self.array)
         mask = whole_mask(aval, self.index)
         if mask is not None:
@@ -160,6 +164,7 @@ class ElementsAt:
     def _updated(self, scatter: Callable[..., Value], update: Update, value: Value, options: Options) -> Value:
         """Return the array with values scattered into it, or, by a traced mask, updated as a whole and chosen."""
         x, aval = self.array, typeof(self.array)
+        _check_options(scatter.__name__, options)
         value = _as_dtype_of(aval, value)
         mask = whole_mask(aval, self.index)
         if mask is not None:
@@ -174,6 +179,27 @@ class ElementsAt:
         aval = typeof(self.array)
         form = normal_form(aval, self.index, is_checked=options.get("mode") is None)
         return _target_of(aval, form, options)
+
+
+def _check_options(name: str, options: Options) -> None:
+    """Refuse an option of another library's.  Raises: TypeError that lists the options."""
+    unknown = options.keys() - Options.__annotations__.keys()
+    if unknown:
+        advice = "Negative indices count from the end. " if "wrap_negative_indices" in unknown else ""
+        raise TypeError(
+            f"x.at[index].{_METHODS.get(name, name)}{where()} has no option {min(unknown)!r}. {advice}Its options are "
+            f"{', '.join(Options.__annotations__)}{', fill_value' if name == 'get' else ''}."
+        )
+
+
+_METHODS = {
+    "scatter": "set",
+    "scatter_add": "add",
+    "scatter_sub": "subtract",
+    "scatter_mul": "multiply",
+    "scatter_min": "min",
+    "scatter_max": "max",
+}
 
 
 def _mode(options: Options) -> lax.GatherScatterMode:

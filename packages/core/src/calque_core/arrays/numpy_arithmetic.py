@@ -149,7 +149,18 @@ def remainder(x: Value, y: Value) -> Value:
         return np.remainder(x, y, dtype=typeof(x).dtype)
     y = _divisor(y)
     r = lax.rem(x, y)
-    return r if kind(r) == "u" else lax.select(_sign_is_wrong(r, y), lax.add(r, y), r)
+    if kind(r) == "u":
+        return r
+    out = lax.select(_sign_is_wrong(r, y), lax.add(r, y), r)
+    return lax.select(lax.eq(r, 0), _zero_like_divisor(r, y), out) if kind(r) == "f" else out
+
+
+def _zero_like_divisor(r: Value, y: Value) -> Value:
+    """Return the zeros `r` with the signs of `y` and the derivative of `r`: r - r is 0.0, and -(r - r) is -0.0."""
+    value = lax.stop_gradient(r)
+    if _is_static(y):
+        return lax.sub(r, value) if y > 0 else lax.neg(lax.sub(value, r))
+    return lax.select(lax.gt(y, 0), lax.sub(r, value), lax.neg(lax.sub(value, r)))
 
 
 def floor_divide(x: Value, y: Value) -> Value:
@@ -174,7 +185,8 @@ def floor_divide(x: Value, y: Value) -> Value:
     q = lax.select(_sign_is_wrong(r, y), lax.sub(q, 1), q)
     if not _is_static(y) or y == 0:
         q = lax.select(lax.eq(y, 0), lax.div(x, y), q)
-    return lax.round(q)
+    q = lax.round(q)
+    return lax.select(lax.eq(q, 0), lax.floor(lax.min(lax.div(x, y), 0.5)), q)  # a zero has the sign of x / y
 
 
 def _integer_quotient(x: Value, y: Value) -> Value:

@@ -31,8 +31,9 @@ from calque_core.primitives.families import declaring_module
 from calque_core.types.array_methods import ArrayMethods, array_method, elementwise_function, types_decide
 from calque_core.types.avals import _aval_functions as operand_types
 from calque_core.types.avals import _refusal, is_array_like, typeof
-from calque_core.types.dtypes import canonicalize_dtype
+from calque_core.types.dtypes import canonicalize_dtype, has_short_dtype
 from calque_core.types.promotion import can_cast
+from calque_pytree import tree_leaves
 
 Value = Any
 Function = Callable[..., Value]
@@ -109,10 +110,21 @@ def refuse(name: str, **options: Any) -> None:
             raise NumpyRuleError(f"{name}{where()}: {option}= is not supported for a traced array. {advice}.")
 
 
-def _on_host(function: Function, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-    """Let NumPy compute with the values of device arrays."""
+def on_host(function: Function, ours: Function | None, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """Let NumPy compute with the values of device arrays; with a dtype of ml_dtypes, our function, if there is one.
+
+    NumPy's functions do not sort the NaN of such a dtype last.
+
+    >>> import numpy as np
+    >>> from calque_core.extend.numpy_functions import on_host
+    >>> on_host(np.unique, None, (np.array([2, 1, 2]),), {})
+    array([1, 2])
+    """
+    args, kwargs = host_values(tuple(args)), host_values(dict(kwargs))
+    if ours is not None and any(map(has_short_dtype, tree_leaves((args, kwargs)))):
+        return ours(*args, **kwargs)
     try:
-        return function(*host_values(tuple(args)), **host_values(dict(kwargs)))
+        return function(*args, **kwargs)
     except ValueError as error:
         if "read-only" in str(error):
             add_remedy(error, _UNCHANGEABLE)
@@ -147,7 +159,7 @@ def __array_ufunc__(self: Value, ufunc: np.ufunc, method: str, *inputs: Value, *
     except NumpyRuleError:
         if has_tracer(inputs) or has_tracer(kwargs):
             raise
-        return _on_host(getattr(ufunc, method), inputs, kwargs)
+        return on_host(getattr(ufunc, method), None, inputs, kwargs)
 
 
 def _operand(x: Value) -> Value:
@@ -229,7 +241,8 @@ def __array_function__(self: Value, func: Any, types: Any, args: tuple[Any, ...]
         if kind not in operand_types and not issubclass(kind, (ArrayMethods, np.ndarray)):
             return NotImplemented
     if func in _CONVERSIONS and not (has_tracer(args) or has_tracer(kwargs)):
-        return _on_host(func, args, kwargs)
+        return on_host(func, None, args, kwargs)
+    function = None
     try:
         function = array_functions.get(func) or _load(func)
         if not kwargs and SEQUENCES.isdisjoint(map(type, args)):  # often; 0.4 us sooner
@@ -239,7 +252,7 @@ def __array_function__(self: Value, func: Any, types: Any, args: tuple[Any, ...]
     except NumpyRuleError:
         if has_tracer(args) or has_tracer(kwargs):
             raise
-        return _on_host(func, args, kwargs)
+        return on_host(func, function, args, kwargs)
 
 
 def _load(function: Any) -> Function:

@@ -256,10 +256,29 @@ def round(a: Value, decimals: int = 0, out: None = None) -> Value:
         return a if decimals >= 0 else _round_integers(a, decimals)
     if decimals == 0:
         return rint(a)
+    return _round_floats(a, decimals)
+
+
+def _round_floats(a: Value, decimals: int) -> Value:
+    if typeof(a).kind == "c":
+        return lax.complex(_round_floats(lax.real(a), decimals), _round_floats(lax.imag(a), decimals))
+    dtype = typeof(a).dtype
+    if dtype.itemsize < 4:  # a power of ten may exceed the range
+        return as_dtype(_round_floats(as_dtype(a, np.dtype(np.float32)), decimals), dtype)
+    most = int(math.log10(np.finfo(dtype).max)) - 1  # so that 1 / 10**most is a normal number, too
+    if abs(decimals) > most:  # each float has fewer decimals, or is less than half of 10**-decimals
+        return lax.stop_gradient(a) if decimals > 0 else _rounded_to_zero(a)
     scale = 10.0 ** abs(decimals)
-    if decimals > 0:
-        return lax.div(rint(lax.mul(a, scale)), scale)
-    return lax.mul(rint(lax.div(a, scale)), scale)
+    if decimals < 0:
+        return lax.mul(rint(lax.div(a, scale)), scale)
+    scaled = lax.mul(a, scale)
+    has_decimals = lax.lt(lax.abs(scaled), 2.0 ** (np.finfo(dtype).nmant + 1))
+    return lax.select(has_decimals, lax.div(rint(scaled), scale), lax.stop_gradient(a))
+
+
+def _rounded_to_zero(a: Value) -> Value:
+    """Return zeros with the signs of the elements; infinities and NaN stay."""
+    return lax.select(lax.is_finite(a), rint(lax.mul(lax.div(a, np.finfo(typeof(a).dtype).max), 0.25)), a)
 
 
 def _round_integers(a: Value, decimals: int) -> Value:

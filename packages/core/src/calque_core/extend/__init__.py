@@ -16,7 +16,7 @@ if _TYPE_CHECKING:
     from calque_core.arrays import ArrayOperations
     from calque_core.arrays.indexing import is_advanced
     from calque_core.arrays.numpy_sequences import FunctionOfItems, has_tracer, host_values
-    from calque_core.backends import known_devices, register_devices
+    from calque_core.backends import known_devices, on_device_of, register_devices
     from calque_core.calls.api_util import (
         FlatFunction, FlatPrimals, arg_names, argument_at, array_leaves, call, check_arrays, check_callable,
         describe_value, leaf_names, normalize_argnums, parameters_of,
@@ -146,7 +146,9 @@ if _TYPE_CHECKING:
     )
     from calque_core.types.numbers import is_number, plain_number
     from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type
-    from calque_core.types.dtypes import SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype
+    from calque_core.types.dtypes import (
+        SHORT_DTYPES, dtype_name, has_short_dtype, is_float, kind_of, native_array, scalar_dtype, short_dtype,
+    )
     from calque_core.types.limits import bit_width, highest, lowest, wide_dtype
     from calque_core.types.stand_in import as_stand_in
 # isort: on
@@ -157,7 +159,7 @@ _LATE = {
     "calque_core.arrays": "ArrayOperations",
     "calque_core.arrays.indexing": "is_advanced",
     "calque_core.arrays.numpy_sequences": "FunctionOfItems, has_tracer, host_values",
-    "calque_core.backends": "known_devices, register_devices",
+    "calque_core.backends": "known_devices, on_device_of, register_devices",
     "calque_core.calls.api_util": (
         "FlatFunction, FlatPrimals, arg_names, argument_at, array_leaves, call, check_arrays, check_callable, "
         "describe_value, leaf_names, normalize_argnums, parameters_of"
@@ -285,7 +287,9 @@ _LATE = {
     ),
     "calque_core.types.numbers": "is_number, plain_number",
     "calque_core.types.avals": "NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type",
-    "calque_core.types.dtypes": "SHORT_DTYPES, dtype_name, is_float, kind_of, scalar_dtype, short_dtype",
+    "calque_core.types.dtypes": (
+        "SHORT_DTYPES, dtype_name, has_short_dtype, is_float, kind_of, native_array, scalar_dtype, short_dtype"
+    ),
     "calque_core.types.limits": "bit_width, highest, lowest, wide_dtype",
     "calque_core.types.stand_in": "as_stand_in",
 }
@@ -310,11 +314,12 @@ __all__ = [
     "unknown", "only_evaluates",
     "plain_types", "are_canonical", "canonical_value", "ArrayOperations", "by_types", "evaluate_by_types",
     "types_decide", "decided_by_types", "elementwise_function", "in_every_size", "kinds_in_every_size",
-    "FunctionOfItems", "function_evaluators", "register_function_evaluator",
+    "FunctionOfItems", "function_evaluators", "register_function_evaluator", "on_device_of",
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
     "is_number", "plain_number", "as_stand_in",
-    "scalar_dtype", "real_dtype", "dtype_name", "kind_of", "SHORT_DTYPES", "short_dtype", "wide_dtype",
+    "scalar_dtype", "real_dtype", "native_array", "dtype_name", "kind_of", "SHORT_DTYPES", "short_dtype",
+    "has_short_dtype", "wide_dtype",
     "sum_dtype", "bit_width", "highest", "lowest", "narrow", "strong",
     # Memory
     "Captures", "copy_shared", "copy_shared_tree", "copy_writable", "copied_where_exposed", "Uncopied",

@@ -20,7 +20,7 @@ if _TYPE_CHECKING:
     )
     from calque_core.arrays.numpy_moments import deviation_of, mean, std, var
     from calque_core.arrays.numpy_products import dot, matmul
-    from calque_core.arrays.numpy_protocol import implements_by_name, refuse
+    from calque_core.arrays.numpy_protocol import implements_by_name, on_host, refuse
     from calque_core.arrays.numpy_reductions import (
         all, any, argmax, argmin, fill_masked, keep_axes, max, min, prod, reduced_axes, sum, sum_dtype,
     )
@@ -55,7 +55,7 @@ _LATE = {
     ),
     "calque_core.arrays.numpy_moments": "deviation_of, mean, std, var",
     "calque_core.arrays.numpy_products": "dot, matmul",
-    "calque_core.arrays.numpy_protocol": "implements_by_name, refuse",
+    "calque_core.arrays.numpy_protocol": "implements_by_name, on_host, refuse",
     "calque_core.arrays.numpy_reductions": (
         "all, any, argmax, argmin, fill_masked, keep_axes, max, min, prod, reduced_axes, sum, sum_dtype"
     ),
@@ -101,7 +101,7 @@ __all__ = [
     # Arguments of such a function
     "Axes", "reduced_axes", "keep_axes", "fill_masked", "sum_dtype", "implements_by_name",
     "canonical_axes", "canonical_axis", "integers", "one_or_several", "refuse", "KINDS", "SCALARS", "array_of",
-    "with_arrays", "with_items", "on_device", "placed_like",
+    "with_arrays", "with_items", "on_host", "on_device", "placed_like",
     "dtype_argument", "wide_integer", "can_cast", "as_result", "binary", "check_dtypes", "check_operands",
     "check_ranks", "floating", "float_operands", "promoted_dtype",
 ]  # fmt: skip

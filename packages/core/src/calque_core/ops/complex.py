@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from calque_core.backends import on_device_of
 from calque_core.ops import scalars
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import zeros_like
@@ -101,7 +102,7 @@ def imag(x: Value) -> Value:
     >>> imag(np.array([1 + 2j, 3 - 4j]))
     array([ 2., -4.])
     """
-    return imag_p.bind(strong(x)) if typeof(x).kind == "c" else zeros_like(x)
+    return imag_p.bind(strong(x)) if typeof(x).kind == "c" else on_device_of((x,), zeros_like(x))
 
 
 # Conjugates

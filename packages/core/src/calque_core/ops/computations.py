@@ -7,6 +7,7 @@ own; any other program is applied to whole arrays, in one step if all its operat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -89,11 +90,26 @@ def _init_of(caller: str, x: Value, init: Value) -> Value:
     aval, init_aval = typeof(x), typeof(init)
     scalar = shaped_array((), aval.dtype)
     if init_aval.weak_type:
-        init = convert_to(init, scalar)
+        init = convert_to(_finite(caller, aval, init), scalar)
     if init_aval.shape or typeof(init).dtype != aval.dtype:
         raise TypeError(
             f"{caller}: the initial value is {init_aval} for an operand {aval}. Give a scalar of the same dtype."
         )
+    return init
+
+
+def _finite(caller: str, aval: ShapedArray, init: Value) -> Value:
+    """Return a Python float that begins a reduction of integers as one of them: an infinity is their extreme.
+
+    Raises: TypeError for nan and for a fraction.
+    """
+    if aval.kind not in "iu" or not isinstance(init, float):
+        return init
+    least, greatest = lowest(aval.dtype), highest(aval.dtype)
+    if math.isinf(init):
+        return greatest if init > 0 else least
+    if not (init.is_integer() and int(least) <= int(init) <= int(greatest)):
+        raise TypeError(f"{caller}: the initial value is {init} for an operand {aval}. Give an integer of its range.")
     return init
 
 

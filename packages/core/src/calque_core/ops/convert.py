@@ -92,10 +92,13 @@ def convert_element_type(x: Value, new_dtype: Any) -> Value:
 
 
 def narrow(values: Sequence[Value]) -> Sequence[Value]:
-    """Return arguments of a transformation, converted to 32 bits first while `enable_x64` is off.
+    """Return arguments of a transformation in the machine's byte order, and in 32 bits while `enable_x64` is off.
 
     An operation converts its operands itself; a function that returns its arguments would convert nothing.
     """
+    for x in values:
+        if type(x) is np.ndarray and not x.dtype.isnative:
+            return narrow([native_array(x) if isinstance(x, np.ndarray) else x for x in values])
     return values if here().settings.enable_x64 else [narrow_leaf(x) for x in values]
 
 

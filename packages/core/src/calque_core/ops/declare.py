@@ -98,7 +98,7 @@ def as_result(x: Value) -> Value:
     aval = typeof(x)
     if aval.weak_type:
         return strong(x)
-    if here().settings.enable_x64 or x.dtype == aval.dtype:
+    if x.dtype == aval.dtype or (here().settings.enable_x64 and x.dtype.isnative):
         return x
     return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=False)
 

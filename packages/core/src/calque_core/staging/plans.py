@@ -24,8 +24,6 @@ from calque_core.types.avals import ShapedArray
 
 T = TypeVar("T")
 
-_FLOATS = frozenset((float, complex, np.float16, np.float32, np.float64, np.complex64, np.complex128))
-
 
 def all_take_plans(trace: Trace | None) -> bool:
     """Tell whether operations may run as plans over a trace: it and all traces below it, but evaluation, take plans.
@@ -72,7 +70,7 @@ def _told_apart(x: Any) -> Any:
     """Return the classes of the items of a tuple, nested to any depth, and the texts of floats: 0.0 equals -0.0."""
     if type(x) is tuple:
         return tuple(map(_told_apart, x))
-    return repr(x) if type(x) in _FLOATS else type(x)
+    return (type(x), repr(x)) if isinstance(x, (float, complex, np.generic)) else type(x)
 
 
 class Plans(Generic[T]):

@@ -24,9 +24,10 @@ from calque_core.errors import ConcretizationTypeError, UnexpectedTracerError, a
 from calque_core.frames.recursion import refuse_endless_binding
 from calque_core.frames.source import Position, current_position, describe_function, mark_wrapper, where
 from calque_core.hooks import close_check, result_checks
+from calque_core.traces.own_results import own_results
 from calque_core.traces.tracer import Tracer, escape_message
 from calque_core.types.avals import NUMPY_SCALARS, _refusal, is_array_like
-from calque_core.types.dtypes import canonicalize_dtype, scalar_dtype
+from calque_core.types.dtypes import canonicalize_dtype, native_array, scalar_dtype
 from calque_core.types.numbers import is_number, plain_number
 from calque_core.types.stand_in import ShapeDtypeStruct
 
@@ -112,7 +113,8 @@ class EvalTrace(Trace):
 
     def process_primitive(self, primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         for x in args:
-            if type(x) not in plain_types:
+            kind = type(x)
+            if kind not in plain_types or (kind is _ndarray and not x.dtype.isnative):
                 return _evaluate_other(primitive, args, params)
         is_resting = here().settings is DEFAULT_SETTINGS
         if not is_resting and not (primitive.weak_kinds and all(type(x) in _PYTHON_SCALARS for x in args)):
@@ -127,6 +129,11 @@ class EvalTrace(Trace):
             for check in result_checks():
                 check(primitive, args, params, outs)
         return outs
+
+    @mark_wrapper
+    def process_function(self, function: Callable[..., Value], args: Sequence[Value], options: Params) -> Value:
+        """Return the results of a function, in the dtypes and of the class of evaluation's results."""
+        return own_results(args, options, function(*args, **options))
 
 
 evaluation = EvalTrace()
@@ -269,6 +276,7 @@ def trace_state_clean() -> bool:
 
 
 plain_types: dict[type, bool] = dict.fromkeys((bool, int, float, complex, np.ndarray, *NUMPY_SCALARS), True)
+_ndarray = np.ndarray
 
 _PYTHON_SCALARS = frozenset((bool, int, float, complex))
 Evaluator = Callable[[Any, Sequence[Value], dict[str, Any]], list[Value]]
@@ -311,7 +319,7 @@ def register_function_evaluator(array_type: type, evaluator: FunctionEvaluator) 
 def _evaluate_other(primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
     """Evaluate operands that are not all NumPy's: refuse tracers, and call the evaluator of a foreign class."""
     evaluators = {_evaluators.get(type(x)) for x in args if type(x) not in plain_types}
-    evaluator = evaluators.pop()
+    evaluator = evaluators.pop() if evaluators else None
     if evaluator is None or evaluators:
         evaluator = _only_evaluator(primitive, args)
         if evaluator is None:
@@ -351,13 +359,13 @@ def _only_evaluator(primitive: Any, args: Sequence[Value]) -> Evaluator | None:
 
 
 def _base_array(x: Value) -> Value:
-    """Return an unusual value (of a subclass, an ml_dtypes scalar, ...) as a plain array or number."""
-    if type(x) in plain_types:
+    """Return an unusual value (of a subclass, of another byte order, ...) as a plain array or number."""
+    if type(x) in plain_types and (type(x) is not _ndarray or x.dtype.isnative):
         return x
     if is_number(x):
         return plain_number(x)
     if isinstance(x, (np.ndarray, np.generic)):
-        return np.asarray(x).view(np.ndarray)
+        return native_array(x).view(np.ndarray)
     raise TypeError(no_value_message(x))
 
 

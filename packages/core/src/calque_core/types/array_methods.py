@@ -133,15 +133,31 @@ def array_method(function: F) -> F:
 
 
 def array_operation(function: F) -> F:
-    """Make `function` a method as `array_method` does; its operations depend on types and options alone."""
+    """Make `function` a method as `array_method` does; its operations depend on types and options alone.
+
+    A method with `where=None` has no mask, as in JAX; NumPy's functions take None for False.
+    """
 
     @mark_wrapper
     @wraps(function)
     def of_tracers(*args: Any, **options: Any) -> Any:
+        if options.get("where", True) is None:
+            del options["where"]
         return here().trace.process_function(function, args, options)
 
     _give(ArrayOperations, function.__name__, of_tracers)
-    return array_method(function)
+    if "where" not in function.__code__.co_varnames:
+        return array_method(function)
+
+    @mark_wrapper
+    @wraps(function)
+    def of_arrays(*args: Any, **options: Any) -> Any:
+        if options.get("where", True) is None:
+            del options["where"]
+        return function(*args, **options)
+
+    _give(ArrayMethods, function.__name__, of_arrays)
+    return function
 
 
 def array_operator(function: F) -> F:

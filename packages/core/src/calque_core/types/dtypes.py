@@ -53,6 +53,17 @@ def _key_of_scalar(value: np.generic) -> Hashable:
     return type(value), value.dtype, value.tobytes()
 
 
+def has_short_dtype(x: Any) -> bool:
+    """Tell whether `x` is an array of a dtype of ml_dtypes, which NumPy's own functions do not take as theirs.
+
+    >>> from calque_core.extend import has_short_dtype
+    >>> has_short_dtype(np.ones(2)), has_short_dtype(2.0)
+    (False, False)
+    """
+    dtype = getattr(x, "dtype", None)
+    return isinstance(dtype, np.dtype) and dtype.isbuiltin == REGISTERED
+
+
 def short_dtype(name: str, module: str) -> type[np.generic]:
     """Return the scalar type of one of `SHORT_DTYPES`, an attribute of the module `module`, which asks for it.
 
