@@ -205,7 +205,7 @@ def check_equal(got, want):
         assert got == want
     else:
         assert np.asarray(got).dtype == np.asarray(want).dtype
-        np.testing.assert_allclose(got, want, rtol=1e-14, atol=1e-15)
+        np.testing.assert_allclose(got, want, rtol=1e-14, atol=1e-14)
 
 
 @pytest.mark.parametrize("fun", OF_VECTORS.values(), ids=OF_VECTORS)
