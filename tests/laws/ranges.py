@@ -116,7 +116,7 @@ def step(value: Callable[[Number], Number]) -> Callable[[Series], Series]:
 
 def _exp_of(x: Number) -> Number:
     """Return exp(x); beyond all dtypes that of a billion, since the exponent would fill the memory."""
-    return mp.exp(max(min(x, 2**30), -(2**30)))
+    return mp.exp(x) if mp.isinf(x) else mp.exp(max(min(x, 2**30), -(2**30)))
 
 
 def _sinh_of(x: Number) -> Number:
@@ -372,8 +372,10 @@ def limit(close: Number, closer: Number) -> Number:
     """Return the limit of two numbers: zero, an infinity, their common value, or NaN."""
     if mp.isnan(close) or mp.isnan(closer):
         return mp.nan
+    if max(abs(close), abs(closer)) < mp.mpf(2) ** -20000:
+        return mp.mpf(0)
     if abs(closer) < abs(close) / 2**16 or close == closer == 0:
-        return mp.mpf(0) * mp.sign(close)
+        return mp.mpf(0)
     if abs(close) < abs(closer) / 2**16:
         return mp.inf * mp.sign(closer) if mp.sign(close) == mp.sign(closer) else mp.nan
     return close if abs(close - closer) <= abs(close) * mp.mpf(2) ** -70 else mp.nan

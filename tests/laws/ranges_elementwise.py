@@ -21,7 +21,7 @@ from calque import lax
 
 INF = math.inf
 NO_VALUE = {(s * INF, 0): math.nan for s in (-1, 1)}  # of an infinity, where a remainder has none
-NO_QUOTIENT = {(0.0, k): math.nan for k in range(4)}
+NO_QUOTIENT = {(0.0, k): 0.0 if k == 2 else math.nan for k in range(4)}
 INTEGERS = (1.0, 2.0, -1.0, 0.5, -0.5, 2.5, 1e6)
 
 
@@ -45,14 +45,33 @@ def moderate(x: np.ndarray) -> np.ndarray:
     return np.random.default_rng(3).choice([0.125, -0.5, 0.75, 1.0, -1.0, 1.75, 2.0, -2.0, 3.0, 7.5, -8.0], x.shape)
 
 
+def powers(x: np.ndarray) -> np.ndarray:
+    """Return exponents; of negative numbers, of zeros and infinities, even integers."""
+    is_regular = (x > 0) & np.isfinite(x)
+    return np.where(is_regular, moderate(x), np.random.default_rng(4).choice([2.0, -2.0, 8.0], x.shape))
+
+
 def pairs(
-    name: str, function: Any, in_first: Any, in_second: Any, ends: tuple[Any, Any] = ({}, {}), **makers: Any
+    name: str,
+    function: Any,
+    in_first: Any,
+    in_second: Any,
+    ends: tuple[Any, Any] = ({}, {}),
+    derivatives: int = 2,
+    **makers: Any,
 ) -> Iterable[Row]:
     """Return rows of a function of two operands, in the first and in the second one, for several second operands."""
     for kind, maker in makers.items():
-        yield Row(f"{name}(x, {kind})", function, in_first, second=maker, ends=ends[0])
+        yield Row(f"{name}(x, {kind})", function, in_first, second=maker, ends=ends[0], derivatives=derivatives)
         if in_second is not None:
-            yield Row(f"{name}({kind}, x)", lambda x, y: function(y, x), in_second, second=maker, ends=ends[1])
+            yield Row(
+                f"{name}({kind}, x)",
+                lambda x, y: function(y, x),
+                in_second,
+                second=maker,
+                ends=ends[1],
+                derivatives=derivatives,
+            )
 
 
 def with_second(name: str, function: Any, reference: Any, others: Iterable[float], **more: Any) -> Iterable[Row]:
@@ -99,7 +118,9 @@ def log_add_exp(x: Series, y: Any) -> Series:
 
 
 def atan2_in_first(x: Series, y: Any) -> Series:
-    return r.chain(lambda x: mp.atan2(x, y), lambda x: y / (x * x + y * y), x)
+    """Return the angle; a negative zero is close to small negative numbers in the law, and mpmath has no sign of zero."""
+    value = lambda x: mp.nan if x == 0 else mp.atan2(x, y)
+    return r.chain(value, lambda x: y / (x * x + y * y), x)
 
 
 def atan2_in_second(x: Series, y: Any) -> Series:
@@ -217,25 +238,35 @@ ONE_OPERAND = [
     Row("lax.neg", lax.neg, lambda x: -x),
     Row("lax.abs", lax.abs, abs, kinks=(0.0,)),
     Row("lax.sign", lax.sign, r.step(mp.sign)),
-    Row("lax.floor", lax.floor, r.step(mp.floor), near=INTEGERS, kinks=(0.0,), ends={(0.0, 0): 0, (-0.0, 0): 0}),
+    Row("lax.floor", lax.floor, r.step(mp.floor), near=INTEGERS, kinks=(0.0,), ends={(0.0, 0): 0}),
     Row("lax.ceil", lax.ceil, r.step(mp.ceil), near=INTEGERS, kinks=(0.0,)),
     Row("lax.round", lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN), r.step(mp.nint), near=INTEGERS),
 ]
 OF_POWERS = [
     row
     for y in (-3, -2, -1, 0, 1, 2, 3, 5, 12)
-    for row in [Row(f"lax.integer_pow(x, {y})", lambda x, y=y: lax.integer_pow(x, y), lambda x, y=y: x**y)]
+    for row in [
+        Row(
+            f"lax.integer_pow(x, {y})",
+            lambda x, y=y: lax.integer_pow(x, y),
+            lambda x, y=y: x**y,
+            of_nan=np.nan if y else 1.0,
+        )
+    ]
 ]
 TWO_OPERANDS = [
-    *with_second("lax.pow", lax.pow, power, (0.0, 1.0, 2.0, 3.0, -1.0, 100.0), near=(1.0,)),
+    *with_second("lax.pow", lax.pow, power, (1.0, 2.0, 3.0, -1.0, 100.0), near=(1.0,)),
     *with_second("lax.pow", lax.pow, power, (0.5, 2.5, -0.5, 0.0078125), near=(1.0,), domain=(0, INF)),
-    *with_first("lax.pow", lax.pow, power_of, (2.0, 0.5, 1.0, 10.0, 1.0009765625), derivatives=2),
-    *pairs("lax.pow", lax.pow, power, None, moderate=moderate),
+    *with_second("lax.pow", lax.pow, power, (0.0,), of_nan=1.0, derivatives=0),
+    *with_first("lax.pow", lax.pow, power_of, (1.0,), of_nan=1.0, derivatives=0),
+    *with_first("lax.pow", lax.pow, power_of, (2.0, 0.5, 10.0, 1.0009765625), derivatives=2),
+    Row("lax.pow(x, fitting)", lax.pow, power, second=powers),
     *pairs("lax.div", lax.div, lambda x, y: x / y, lambda x, y: y / x, any=shuffled, similar=similar),
     *pairs("lax.mul", lax.mul, lambda x, y: x * y, None, any=shuffled),
     *pairs("lax.add", lax.add, lambda x, y: x + y, None, any=shuffled, similar=similar),
     *pairs("lax.sub", lax.sub, lambda x, y: x - y, lambda x, y: y - x, any=shuffled, similar=similar),
-    *pairs("lax.atan2", lax.atan2, atan2_in_first, atan2_in_second, any=shuffled, similar=similar, moderate=moderate),
+    *pairs("lax.atan2", lax.atan2, atan2_in_first, atan2_in_second, derivatives=1, any=shuffled),
+    *pairs("lax.atan2", lax.atan2, atan2_in_first, atan2_in_second, similar=similar, moderate=moderate),
     *pairs("lax.rem", lax.rem, rem, rem_in_second, (NO_VALUE, NO_QUOTIENT), moderate=moderate),
     *with_second("lax.max", lax.max, larger, (1.5, -2.0)),
     *with_second("lax.min", lax.min, smaller, (1.5, -2.0)),
@@ -250,7 +281,7 @@ OF_NUMPY = [
     Row("numpy.log10", jnp.log10, lambda x: r.log(x) / mp.log(10), domain=(0, INF), near=(1.0,)),
     Row("numpy.degrees", jnp.degrees, lambda x: x * DEGREES / mp.pi),
     Row("numpy.radians", jnp.radians, lambda x: x * mp.pi / DEGREES),
-    Row("numpy.sinc", jnp.sinc, sinc, near=(1.0, 0.25 / math.pi, 7.0)),
+    Row("numpy.sinc", jnp.sinc, sinc, near=(1.0, 0.25 / math.pi, 7.0), ends=NO_VALUE),
     Row("numpy.trunc", jnp.trunc, r.step(toward_zero), near=INTEGERS),
     Row("numpy.rint", jnp.rint, r.step(mp.nint), near=INTEGERS),
     Row("numpy.reciprocal", jnp.reciprocal, lambda x: 1 / x),
@@ -261,7 +292,7 @@ OF_NUMPY = [
     Row("numpy.frexp[0]", lambda x: jnp.frexp(x)[0], lambda x: x * mp.mpf(2) ** -mp.frexp(x.value)[1] if x.value else x,
         ends={(s * INF, k): s * INF if k == 0 else math.nan for s in (-1, 1) for k in range(4)} | {(0.0, 0): 0.0},
         derivatives=0),
-    *pairs("numpy.hypot", jnp.hypot, r.hypot, None, any=shuffled, similar=similar, moderate=moderate),
+    *pairs("numpy.hypot", jnp.hypot, r.hypot, None, derivatives=1, any=shuffled, similar=similar, moderate=moderate),
     *pairs("numpy.logaddexp", jnp.logaddexp, log_add_exp, None, any=shuffled, similar=similar, moderate=moderate),
     *pairs("numpy.logaddexp2", jnp.logaddexp2,
            lambda x, y: log_add_exp(x * mp.log(2), y * mp.log(2)) / mp.log(2), None,
@@ -286,12 +317,12 @@ OF_NN = [
     Row("nn.softplus", nn.softplus, r.softplus, near=(-709.0, -87.0, 37.0)),
     Row("nn.log_sigmoid", nn.log_sigmoid, lambda x: -r.softplus(-x), near=(709.0, 87.0, -37.0)),
     Row("nn.soft_sign", nn.soft_sign, lambda x: x / (1 + abs(x)), kinks=(0.0,)),
-    Row("nn.silu", nn.silu, lambda x: x * r.logistic(x), near=(-709.0, -87.0, -1.2784645427610738)),
+    Row("nn.silu", nn.silu, lambda x: x * r.logistic(x), near=(-709.0, -87.0)),
     Row("nn.mish", nn.mish, lambda x: x * r.tanh(r.softplus(x)), near=(-709.0, -87.0)),
     Row("nn.gelu", nn.gelu, gelu_by_tanh, near=(-5.0, -25.0, -18.0)),
     Row("nn.gelu(approximate=False)", lambda x: nn.gelu(x, approximate=False),
         lambda x: x * r.erfc(x * -mp.sqrt(0.5)) * 0.5, near=(-5.0, -13.0, -37.0)),
-    Row("nn.squareplus", nn.squareplus, squareplus),
+    Row("nn.squareplus", nn.squareplus, squareplus, derivatives=1),
     Row("nn.elu", nn.elu, elu, kinks=(0.0,)),
     Row("nn.selu", nn.selu, lambda x: elu(x, SELU_ALPHA) * mp.mpf(SELU_SCALE), kinks=(0.0,)),
     Row("nn.celu", lambda x: nn.celu(x, 2.0), lambda x: x if x.value > 0 else r.expm1(x / 2) * 2, kinks=(0.0,)),

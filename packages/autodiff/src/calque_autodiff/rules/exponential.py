@@ -44,7 +44,9 @@ Value = Any
 
 def pow_jvp_base(x_dot: Value, out: Value, x: Value, y: Value) -> Value:
     """Multiply by y x**(y - 1), which is 0 for y = 0 also where x is so small that x**(y - 1) is not finite."""
-    if type(y) in SCALAR_TYPES and y != 0.0:
+    if type(y) in SCALAR_TYPES:
+        if y == 0.0:
+            return zero_tangent(out)
         return mul(x_dot, mul(y, pow(x, typeof(out).dtype.type(y - 1.0))))
     size = abs(x)
     is_tiny = le(size, 1.0 / float(finfo(typeof(size).dtype).max))

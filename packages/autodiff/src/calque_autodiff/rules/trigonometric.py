@@ -65,11 +65,12 @@ def one_minus_square(x: Value) -> Value:
 
 
 def atan_jvp(x_dot: Value, out: Value, x: Value) -> Value:
-    """Multiply by 1 / (1 + x**2), the square of a root: the derivative of the quotient would underflow for large x."""
+    """Divide by 1 + x**2; beyond 1 as 1 / (1 + v**2) - 1 does, v = 1 / x: the derivatives of the first would underflow."""
     if typeof(x).kind == "c":
         return div(x_dot, add(1.0, square(x)))
-    far = 2.0 ** (0.6 * finfo(typeof(x).dtype).maxexp)  # the result is zero from here on
-    return mul(x_dot, square(rsqrt(add(1.0, square(clamp(-far, x, far))))))
+    is_far = gt(abs(x), 1.0)
+    near, power = select(is_far, 0.0, x), square(div(1.0, select(is_far, x, 1.0)))
+    return mul(x_dot, select(is_far, div(power, add(1.0, power)), div(1.0, add(1.0, square(near)))))
 
 
 def turn(x: Value, y: Value) -> tuple[Value, Value]:
@@ -77,8 +78,8 @@ def turn(x: Value, y: Value) -> tuple[Value, Value]:
     is_steep = gt(abs(x), abs(y))
     larger, smaller = select(is_steep, x, y), select(is_steep, y, x)
     ratio = div(smaller, larger)
-    long = div(1.0, mul(larger, add(1.0, square(ratio))))
-    short = mul(ratio, long)
+    length = mul(larger, add(1.0, square(ratio)))
+    long, short = div(1.0, length), neg(div(neg(ratio), length))  # XLA would join two quotients without the sign
     return select(is_steep, short, long), select(is_steep, long, short)
 
 
