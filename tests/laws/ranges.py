@@ -115,9 +115,8 @@ def step(value: Callable[[Number], Number]) -> Callable[[Series], Series]:
 
 
 def _exp_of(x: Number) -> Number:
-    if abs(x) > mp.mpf(2) ** 10000:  # the exponent would fill the memory
-        return mp.inf if x > 0 else mp.mpf(0)
-    return mp.exp(x)
+    """Return exp(x); beyond all dtypes that of a billion, since the exponent would fill the memory."""
+    return mp.exp(x) if mp.isinf(x) else mp.exp(max(min(x, 2**30), -(2**30)))
 
 
 def _sinh_of(x: Number) -> Number:
@@ -158,6 +157,21 @@ def cos(x: Series) -> Series:
 
 def tan(x: Series) -> Series:
     return chain(mp.tan, lambda x: 1 / (cos(x) * cos(x)), x)
+
+
+def sinpi(x: Series) -> Series:
+    """Return sin(pi x), which is 0 for each integer."""
+    return chain(mp.sinpi, lambda x: cospi(x) * mp.pi, x)
+
+
+def cospi(x: Series) -> Series:
+    return chain(mp.cospi, lambda x: sinpi(x) * -mp.pi, x)
+
+
+def hypot(x: Series, y: Number) -> Series:
+    """Return sqrt(x**2 + y**2); its slope is the sine of an angle, whose own slope has no difference."""
+    sine = lambda x: chain(lambda x: x / mp.hypot(x, y), lambda x: y**2 / hypot(x, y) ** 3, x)
+    return chain(lambda x: mp.hypot(x, y), sine, x)
 
 
 def asin(x: Series) -> Series:
@@ -253,6 +267,7 @@ class Row:
     second: Callable[[np.ndarray], np.ndarray] | None = None
     ends: dict[tuple[float, int], float] = field(default_factory=dict)  # limits by (point, order) that a series lacks
     derivatives: int = 2
+    of_nan: float = np.nan
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -312,11 +327,15 @@ def terms_at(row: Row, x: Number, y: Number | None) -> list[Number]:
     for precision in PRECISIONS:
         with mp.workprec(precision):
             start = Series([mp.mpf(x), mp.mpf(1), *[mp.mpf(0)] * (ORDERS - 1)])
-            series = row.reference(start) if y is None else row.reference(start, y)
+            try:
+                series = row.reference(start) if y is None else row.reference(start, y)
+            except ZeroDivisionError:  # the distance from a pole has more digits
+                continue
             now = [term * mp.factorial(k) for k, term in enumerate(series.terms)]
-            if before is not None and all(map(agree, before, now)):
-                if precision >= PRECISIONS[2] or all(term != 0 for term in now[:ORDERS]):
-                    return now  # a zero at few bits may stand for a small number
+            is_settled = before is not None and all(map(agree, before, now))
+            # A zero at few bits may stand for a small number.
+            if is_settled and (precision >= PRECISIONS[2] or all(term != 0 for term in now[:ORDERS])):
+                return now
         before = now
     raise ArithmeticError(f"{row.name} at {x}: no two precisions agree: {before}")
 
@@ -326,13 +345,12 @@ def agree(x: Number, y: Number) -> bool:
 
 
 def at_an_end(row: Row, x: float, y: Number | None) -> list[Number]:
-    """Return the limits at zero or at an infinity: those of the row, or the numbers that are close to it.
+    """Return the limits at zero, at an infinity or at an end of the domain: those of the row, or of numbers close by.
 
     A function that oscillates has none: NaN.
     """
-    size = 4000 if np.isinf(x) else -4000
-    close, closer = (terms_or_nan(row, mp.sign(sign_of(x)) * mp.mpf(2) ** n, y) for n in (size, size + size // 7))
-    out = [a if is_one_limit(a, b, k) else mp.nan for k, (a, b) in enumerate(zip(close, closer))]
+    close, closer = (terms_or_nan(row, neighbour(row, x, n), y) for n in (1400, 1600))
+    out = [limit(a, b) for a, b in zip(close, closer)]
     try:  # a logarithm is infinite at zero, and not large near to it
         value = row.reference(Series([mp.mpf(x)]), *[] if y is None else [y]).value
         out[0] = out[0] if mp.isnan(value) else value
@@ -341,15 +359,26 @@ def at_an_end(row: Row, x: float, y: Number | None) -> list[Number]:
     return [row.ends.get((x, k), out[k]) for k in range(len(out))]
 
 
-def sign_of(x: float) -> int:
-    return -1 if np.signbit(x) else 1
+def neighbour(row: Row, x: float, n: int) -> Number:
+    """Return a number close to an infinity, or at a distance of 2**-n from a number, on the side of the domain."""
+    with mp.workprec(PRECISIONS[-1]):
+        if np.isinf(x):
+            return mp.sign(x) * mp.mpf(2) ** n
+        side = 1 if x == row.domain[0] else -1 if x == row.domain[1] or np.signbit(x) else 1
+        return mp.mpf(x) + side * mp.mpf(2) ** -n
 
 
-def is_one_limit(a: Number, b: Number, order: int) -> bool:
-    """Tell whether both numbers go to zero, to one infinity, or to one number."""
-    both_large = min(abs(a), abs(b)) > mp.mpf(2) ** 1100 and mp.sign(a) == mp.sign(b)
-    both_small = max(abs(a), abs(b)) < mp.mpf(2) ** -1100
-    return bool(both_large or both_small or abs(a - b) <= abs(a) * mp.mpf(2) ** -70)
+def limit(close: Number, closer: Number) -> Number:
+    """Return the limit of two numbers: zero, an infinity, their common value, or NaN."""
+    if mp.isnan(close) or mp.isnan(closer):
+        return mp.nan
+    if max(abs(close), abs(closer)) < mp.mpf(2) ** -20000:
+        return mp.mpf(0)
+    if abs(closer) < abs(close) / 2**16 or close == closer == 0:
+        return mp.mpf(0)
+    if abs(close) < abs(closer) / 2**16:
+        return mp.inf * mp.sign(closer) if mp.sign(close) == mp.sign(closer) else mp.nan
+    return close if abs(close - closer) <= abs(close) * mp.mpf(2) ** -70 else mp.nan
 
 
 def terms_or_nan(row: Row, x: Number, y: Number | None) -> list[Number]:
@@ -374,19 +403,20 @@ def points(row: Row, name: str, thinning: int, offset: int) -> Points:
     if y is not None:
         effect = [a + b for a, b in zip(effect, effect_of_second(row, x, y, right))]
     is_judged = [np.isin(x, row.kinks, invert=True) for _ in range(ORDERS)]
-    is_judged[0][:] = True
-    inside = (x >= row.domain[0]) & (x <= row.domain[1])
-    for k in range(1, ORDERS):
-        is_judged[k] &= inside
+    is_inside = (x >= row.domain[0]) & (x <= row.domain[1])
+    for k in range(ORDERS):  # of an infinity outside of the domain, C's functions have values
+        is_judged[k] = (is_judged[k] & is_inside) if k else is_inside | np.isfinite(x) | np.isnan(x)
     return Points(x, y, right, [np.where(np.isnan(e), 0, e) for e in effect], is_judged)
 
 
 def right_at(row: Row, x: Any, y: Any) -> list[Number]:
     """Return the right value and derivatives at one point; NaN outside of the domain."""
-    if np.isnan(x) or not row.domain[0] <= x <= row.domain[1]:
+    if np.isnan(x):
+        return [mp.mpf(float(row.of_nan))] * (ORDERS + 1)
+    if not row.domain[0] <= x <= row.domain[1]:
         return [mp.nan] * (ORDERS + 1)
     other = None if y is None else mp.mpf(float(y))
-    if x == 0 or np.isinf(x) or (float(x), 1) in row.ends:
+    if x == 0 or np.isinf(x) or x in row.domain or (float(x), 1) in row.ends:
         return at_an_end(row, float(x), other)
     return terms_or_nan(row, mp.mpf(float(x)), other)
 
@@ -420,22 +450,26 @@ def spacing_of(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return np.ldexp(np.longdouble(1), exponent - int(info.nmant))
 
 
-def ulps_off(got: np.ndarray, right: np.ndarray, effect: np.ndarray, dtype: np.dtype, flushes: bool) -> np.ndarray:
+SMALL_FACTOR = 1024  # a product of an intermediate number that is flushed to zero, and of a larger one
+
+
+def ulps_off(got: np.ndarray, right: np.ndarray, effect: np.ndarray, dtype: np.dtype, least: float) -> np.ndarray:
     """Return by how many ulps results are wrong, once the effect of an ulp of the argument is taken off.
 
-    Infinity: NaN, an infinity or zero where the right result is a normal number, and where one of them is NaN.  A
-    program that flushes subnormal numbers may have zero for them.
+    NaN for a blunder: NaN, an infinity or zero where the right result is a normal number.  Numbers below `least` count
+    as zero.
     """
     info, wide_got = np.finfo(dtype), got.astype(np.longdouble)
     largest, ulp = np.longdouble(info.max), spacing_of(right, dtype)
+    beyond = largest + spacing_of(largest, dtype)
     with np.errstate(all="ignore"):
-        limited = np.where(np.abs(right) > largest, np.sign(right) * (largest + spacing_of(largest, dtype)), right)
-        bounded = np.where(np.isinf(wide_got), np.sign(wide_got) * (largest + spacing_of(largest, dtype)), wide_got)
+        limited = np.where(np.abs(right) > largest, np.sign(right) * beyond, right)
+        bounded = np.where(np.isinf(wide_got), np.sign(wide_got) * beyond, wide_got)
         distance = np.maximum(np.abs(bounded - limited) - effect, 0) / ulp
-        is_small = np.abs(right) - effect - ULPS * ulp < info.smallest_normal
-    if flushes:
-        distance = np.where(is_small & (np.abs(wide_got) <= info.smallest_normal * 1.001), 0, distance)
-    is_blunder = ~is_small & (np.abs(right) <= largest) & (~np.isfinite(wide_got) | (wide_got == 0))
-    distance = np.where(is_blunder & (distance > ULPS), np.inf, distance)
+        is_small = np.abs(right) - effect < least
+        distance = np.where(is_small & (np.abs(wide_got) <= 2 * least), 0, distance)
+        is_normal = (np.abs(right) >= info.smallest_normal) & (np.abs(right) <= largest)
+    is_blunder = is_normal & (~np.isfinite(wide_got) | (wide_got == 0)) & (distance > ULPS)
     distance = np.where(np.isnan(got) != np.isnan(right), np.inf, distance)
-    return np.where(np.isnan(got) & np.isnan(right), 0, distance)
+    distance = np.where(np.isnan(got) & np.isnan(right), 0, distance)
+    return np.where(is_blunder | (is_normal & np.isnan(got)), np.nan, distance)

@@ -16,17 +16,67 @@ WAYS = (EVALUATED, COMPILED, KNOWN)
 
 @dataclass(frozen=True)
 class Allowance:
-    """`ulps` for the rows `names`, where `low <= |x| <= high`; of numbers of at least the size `of`."""
+    """`ulps` for the rows whose names match `names`, where `low <= |x| <= high`; of numbers of at least the size `of`.
+
+    `only_at_ends` is the region of zeros, infinities and ends of the domain, in any operand.
+    """
 
     names: tuple[str, ...]
     orders: tuple[int, ...]
     ulps: float
+    region: str
     reason: str
     ways: tuple[str, ...] = WAYS
     dtypes: tuple[str, ...] = ("float32", "float64")
     low: float = 0.0
     high: float = np.inf
     of: float = 0.0
+    only_at_ends: bool = False
 
 
-ALLOWANCES: list[Allowance] = []
+IN_PROGRAMS = (COMPILED, KNOWN)
+ALLOWANCES: list[Allowance] = [
+    Allowance(
+        ("*",), (1, 2), np.inf, "zeros, infinities and ends of the domain, where the right derivative is no normal number",
+        "a product of zero and infinity in the formula of the derivative: NaN for an infinite or vanishing one",
+        only_at_ends=True,
+    ),
+    Allowance(
+        ("lax.atan2*", "lax.div*"), (2,), np.inf, "where the second derivative overflows",
+        "the sum of two infinities: NaN for an infinity", high=1e-15,
+    ),
+    Allowance(("lax.cbrt",), (1, 2), 16, "everywhere", "XLA's cube root is raised to the fifth power", IN_PROGRAMS),
+    Allowance(
+        ("lax.integer_pow*", "numpy.power*", "lax.pow*"), (0, 1, 2), np.inf, "results below the smallest normal number",
+        "the power of 1 / x would be right, and the reciprocal of the power overflows first: zero", (EVALUATED,), low=1e3,
+    ),
+    Allowance(
+        ("lax.pow*", "lax.integer_pow*"), (1, 2), 4096, "|x| <= 0.001", "a lower power is subnormal, and loses digits",
+        high=1e-3,
+    ),
+    Allowance(
+        ("numpy.sinc",), (0,), 8, "|x| >= 0.5", "NumPy's formula: pi x is rounded before the sine", low=0.5, of=0.5,
+    ),
+    Allowance(
+        ("numpy.sinc",), (1, 2), np.inf, "|x| >= 1", "pi x is rounded before the sine: no digits for large x", low=0.99,
+    ),
+    Allowance(
+        ("numpy.sinc",), (1, 2), 256, "|x| < 1", "differences of sines and cosines beside the series", high=1.0,
+    ),
+    Allowance(
+        ("nn.silu", "nn.mish", "nn.gelu*"), (1, 2), 16, "numbers below 0.25, beside the roots of the derivatives",
+        "the derivative is a sum of two terms, which cancel there", low=0.1, high=6.0, of=0.25,
+    ),
+    Allowance(
+        ("nn.gelu*",), (0, 1, 2), 1024, "3 <= |x| <= 40", "x / sqrt(2) is rounded, and the exponent is its square",
+        low=3.0, high=40.0,
+    ),
+    Allowance(
+        ("nn.gelu*",), (0, 1, 2), 2.0**23, "12 <= |x| <= 15, float32", "the tail of the distribution is subnormal",
+        IN_PROGRAMS, ("float32",), low=12.0, high=15.0,
+    ),
+    Allowance(
+        ("nn.squareplus",), (1,), 2.0**53, "|x| >= 1e9", "a term of hypot's derivative underflows: half of the slope",
+        low=1e9,
+    ),
+]  # fmt: skip

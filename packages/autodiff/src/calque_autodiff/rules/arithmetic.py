@@ -143,7 +143,8 @@ deftranspose(mul_p, mul_transpose)
 defjvp(
     div_p,
     lambda x_dot, out, x, y: div(x_dot, y),
-    lambda y_dot, out, x, y: mul(y_dot, neg(div(out, y))),
+    # The sign comes first: XLA makes (x / y) / y to x / (y * y), whose square over- or underflows.
+    lambda y_dot, out, x, y: mul(y_dot, div(neg(out), y)),
     jointly=div_jvp,
 )
 deftranspose(div_p, div_transpose)

@@ -16,6 +16,7 @@ from calque_core.lax import (
     div,
     eq,
     exp,
+    exp2,
     exp2_p,
     exp_p,
     expm1_p,
@@ -43,7 +44,9 @@ Value = Any
 
 def pow_jvp_base(x_dot: Value, out: Value, x: Value, y: Value) -> Value:
     """Multiply by y x**(y - 1), which is 0 for y = 0 also where x is so small that x**(y - 1) is not finite."""
-    if type(y) in SCALAR_TYPES and y != 0.0:
+    if type(y) in SCALAR_TYPES:
+        if y == 0.0:
+            return zero_tangent(out)
         return mul(x_dot, mul(y, pow(x, typeof(out).dtype.type(y - 1.0))))
     size = abs(x)
     is_tiny = le(size, 1.0 / float(finfo(typeof(size).dtype).max))
@@ -76,7 +79,8 @@ not_linear(square_p, sqrt_p, rsqrt_p, cbrt_p, pow_p, integer_pow_p)
 LOG2 = math.log(2)
 
 defjvp(exp_p, lambda x_dot, out, x: mul(x_dot, out))
-defjvp(exp2_p, lambda x_dot, out, x: mul(x_dot, mul(LOG2, out)))
+# The power below is finite where the derivative is and 2**x is not.
+defjvp(exp2_p, lambda x_dot, out, x: mul(x_dot, mul(2.0 * LOG2, exp2(sub(x, 1.0)))))
 defjvp(expm1_p, lambda x_dot, out, x: mul(x_dot, exp(x)))
 defjvp(log_p, lambda x_dot, out, x: div(x_dot, x))
 defjvp(log1p_p, lambda x_dot, out, x: div(x_dot, add(x, 1.0)))
