@@ -153,12 +153,14 @@ def _hyp1f1_by_parameters(a: Value, b: Value, x: Value) -> Values:
     p = lax.select(is_mirrored, b - a, a)
     greatest = lax.max(abs(b - p), abs(1.0 - p)) + 1.0
     is_large = y > lax.max(_LARGE, greatest * greatest)
+    is_near = ~is_large | (is_pole(p) & ~is_mirrored)  # a polynomial has its whole derivative in b from the series
     half = lax.select(is_mirrored, lax.exp(-0.5 * lax.select(is_large, 0.0, y)), 1.0)
-    near = _kummer_slopes(*(lax.select(is_large, w, v) for v, w in ((p, 1.0), (b, 1.0), (y, 0.0))), half)
+    near = _kummer_slopes(*(lax.select(is_near, v, w) for v, w in ((p, 1.0), (b, 1.0), (y, 0.0))), half)
     exponent = lax.select(is_mirrored, 0.0, lax.min(y, _OVERFLOW))
     safe = [lax.select(is_large, v, w) for v, w in ((p, 1.0), (b, 2.0), (y, 2 * _LARGE), (exponent, 0.0))]
     large = where_any(is_large, _asymptotic_slopes, 2, *safe)
-    by_p, by_b = (lax.select(is_large, u, half * v) for u, v in zip(large, near, strict=True))
+    by_p = lax.select(is_large, large[0], half * near[0])
+    by_b = lax.select(is_near, half * near[1], large[1])
     by_a, by_b = lax.select(is_mirrored, -by_p, by_p), lax.select(is_mirrored, by_p + by_b, by_b)
     is_infinite = is_pole(b)
     by_b = lax.select(a == 0.0, 0.0, by_b)  # M(0, b, x) is 1
