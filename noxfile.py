@@ -29,6 +29,7 @@ TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
 SITE_TOOLS = ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "selenium>=4.20", "pyspellchecker", "scipy"]
 # Libraries that take our arrays by protocol; each has a test.
 NEIGHBOURS = ["array-api-compat", "array-api-strict", "einops", "ipython", "jaxtyping", "opt-einsum", "scikit-learn"]
+REFERENCES = ["mpmath"]  # right numbers for the law of ranges
 
 # What a package promises to do without: its own cell must not be able to import these.
 ABSENT = {
@@ -171,7 +172,7 @@ def share_of(version: str, versions: list[str]) -> str:
 
 def run_laws(session: nox.Session, *args: str) -> None:
     """Run the laws beside all packages."""
-    session.install(*wheel_paths(PACKAGES), *TEST_TOOLS, *NEIGHBOURS, "mypy>=1.18")
+    session.install(*wheel_paths(PACKAGES), *TEST_TOOLS, *NEIGHBOURS, *REFERENCES, "mypy>=1.18")
     session.chdir(session.create_tmp())
     run_pytest(session, ROOT / "tests" / "laws", *args)
 

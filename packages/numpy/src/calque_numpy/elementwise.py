@@ -181,8 +181,13 @@ def ldexp(x1: Value, x2: Value) -> Value:
     n = lax.clamp(3 * low, as_dtype(x2, np.dtype("int32")), 3 * high)
     for _ in range(2):
         step = lax.select(lax.lt(n, int(info.minexp)), low, lax.select(lax.gt(n, high), high, 0))
-        x, n = lax.mul(*binary("ldexp", x, _power_of_two(step, dtype))), lax.sub(n, step)
-    return lax.mul(*binary("ldexp", x, _power_of_two(lax.clamp(int(info.minexp), n, high), dtype)))
+        x, n = _times_power_of_two(x, step, dtype), lax.sub(n, step)
+    return _times_power_of_two(x, lax.clamp(int(info.minexp), n, high), dtype)
+
+
+def _times_power_of_two(x: Value, n: Value, dtype: np.dtype[Any]) -> Value:
+    """Return x * 2**n; XLA does not see the value of the factor: it would multiply two known factors first."""
+    return lax.mul(*binary("ldexp", x, lax.optimization_barrier(_power_of_two(n, dtype))))
 
 
 def _power_of_two(n: Value, dtype: np.dtype[Any]) -> Value:

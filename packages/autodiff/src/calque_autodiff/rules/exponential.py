@@ -16,6 +16,7 @@ from calque_core.lax import (
     div,
     eq,
     exp,
+    exp2,
     exp2_p,
     exp_p,
     expm1_p,
@@ -76,7 +77,8 @@ not_linear(square_p, sqrt_p, rsqrt_p, cbrt_p, pow_p, integer_pow_p)
 LOG2 = math.log(2)
 
 defjvp(exp_p, lambda x_dot, out, x: mul(x_dot, out))
-defjvp(exp2_p, lambda x_dot, out, x: mul(x_dot, mul(LOG2, out)))
+# The power below is finite where the derivative is and 2**x is not.
+defjvp(exp2_p, lambda x_dot, out, x: mul(x_dot, mul(2.0 * LOG2, exp2(sub(x, 1.0)))))
 defjvp(expm1_p, lambda x_dot, out, x: mul(x_dot, exp(x)))
 defjvp(log_p, lambda x_dot, out, x: div(x_dot, x))
 defjvp(log1p_p, lambda x_dot, out, x: div(x_dot, add(x, 1.0)))

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from math import pi, sqrt
+from typing import Any
 
 from calque_autodiff.define import defjvp, not_linear
-from calque_core.lax import erf_inv_p, erf_p, erfc_p, exp, logistic_p, mul, neg, square, sub
+from calque_core.lax import clamp, erf_inv_p, erf_p, erfc_p, exp, logistic_p, mul, neg, square, tanh_slope
 
-defjvp(logistic_p, lambda x_dot, out, x: mul(x_dot, mul(out, sub(1.0, out))))
-defjvp(erf_p, lambda x_dot, out, x: mul(x_dot, mul(2 / sqrt(pi), exp(neg(square(x))))))
-defjvp(erfc_p, lambda x_dot, out, x: mul(x_dot, mul(-2 / sqrt(pi), exp(neg(square(x))))))
+Value = Any
+
+
+def gaussian(x: Value) -> Value:
+    """Return exp(-x**2); of larger numbers that of 100, which is 0, as are then all derivatives, at infinity too."""
+    return exp(neg(square(clamp(-100.0, x, 100.0))))
+
+
+defjvp(logistic_p, lambda x_dot, out, x: mul(x_dot, mul(0.25, tanh_slope(mul(0.5, x)))))
+defjvp(erf_p, lambda x_dot, out, x: mul(x_dot, mul(2 / sqrt(pi), gaussian(x))))
+defjvp(erfc_p, lambda x_dot, out, x: mul(x_dot, mul(-2 / sqrt(pi), gaussian(x))))
 defjvp(erf_inv_p, lambda x_dot, out, x: mul(x_dot, mul(sqrt(pi) / 2, exp(square(out)))))
 not_linear(logistic_p, erf_p, erfc_p, erf_inv_p)

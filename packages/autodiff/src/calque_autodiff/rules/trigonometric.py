@@ -26,6 +26,8 @@ from calque_core.lax import (
     cosh_p,
     div,
     gt,
+    lt,
+    max,
     mul,
     neg,
     rsqrt,
@@ -38,7 +40,10 @@ from calque_core.lax import (
     square,
     sub,
     tan_p,
+    tanh,
     tanh_p,
+    tanh_slope,
+    tanh_slope_p,
 )
 
 Value = Any
@@ -54,8 +59,17 @@ not_linear(sin_p, cos_p, tan_p)
 
 
 def one_minus_square(x: Value) -> Value:
-    """Return 1 - x**2 with all digits near 1."""
-    return mul(sub(1.0, x), add(1.0, x))
+    """Return 1 - x**2 with all digits near 1; near 0 as a square, since the derivatives of the factors cancel there."""
+    factors = mul(sub(1.0, x), add(1.0, x))
+    return factors if typeof(x).kind == "c" else select(lt(abs(x), 0.5), sub(1.0, square(x)), factors)
+
+
+def atan_jvp(x_dot: Value, out: Value, x: Value) -> Value:
+    """Multiply by 1 / (1 + x**2), the square of a root: the derivative of the quotient would underflow for large x."""
+    if typeof(x).kind == "c":
+        return div(x_dot, add(1.0, square(x)))
+    far = 2.0 ** (0.6 * finfo(typeof(x).dtype).maxexp)  # the result is zero from here on
+    return mul(x_dot, square(rsqrt(add(1.0, square(clamp(-far, x, far))))))
 
 
 def turn(x: Value, y: Value) -> tuple[Value, Value]:
@@ -70,7 +84,7 @@ def turn(x: Value, y: Value) -> tuple[Value, Value]:
 
 defjvp(asin_p, lambda x_dot, out, x: mul(x_dot, rsqrt(one_minus_square(x))))
 defjvp(acos_p, lambda x_dot, out, x: mul(x_dot, neg(rsqrt(one_minus_square(x)))))
-defjvp(atan_p, lambda x_dot, out, x: div(x_dot, add(1.0, square(x))))
+defjvp(atan_p, atan_jvp)
 defjvp(
     atan2_p,
     lambda x_dot, out, x, y: mul(x_dot, turn(x, y)[0]),
@@ -82,8 +96,9 @@ not_linear(asin_p, acos_p, atan_p, atan2_p)
 
 defjvp(sinh_p, lambda x_dot, out, x: mul(x_dot, cosh(x)))
 defjvp(cosh_p, lambda x_dot, out, x: mul(x_dot, sinh(x)))
-defjvp(tanh_p, lambda x_dot, out, x: mul(x_dot, sub(1.0, square(out))))
-not_linear(sinh_p, cosh_p, tanh_p)
+defjvp(tanh_p, lambda x_dot, out, x: mul(x_dot, tanh_slope(x)))
+defjvp(tanh_slope_p, lambda x_dot, out, x: mul(x_dot, mul(-2.0, mul(tanh(x), out))))
+not_linear(sinh_p, cosh_p, tanh_p, tanh_slope_p)
 
 # Inverses of the hyperbolic functions
 
@@ -91,11 +106,13 @@ not_linear(sinh_p, cosh_p, tanh_p)
 def asinh_jvp(x_dot: Value, out: Value, x: Value) -> Value:
     """Divide by sqrt(1 + x**2), whose square would overflow for large real x: 1 is divided by the size first.
 
-    The size is finite, since an infinity divided by another is NaN.
+    Both are finite, since an infinity divided by another is NaN.
     """
     if typeof(x).kind == "c":
         return mul(x_dot, rsqrt(add(1.0, square(x))))
-    size = clamp(1.0, abs(x), float(finfo(typeof(x).dtype).max))
+    largest = float(finfo(typeof(x).dtype).max)
+    x = clamp(-largest, x, largest)
+    size = max(abs(x), 1.0)
     return div(x_dot, mul(size, sqrt(add(square(div(1.0, size)), square(div(x, size))))))
 
 

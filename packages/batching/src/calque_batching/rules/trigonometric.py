@@ -17,6 +17,7 @@ from calque_core.lax import (
     sinh_p,
     tan_p,
     tanh_p,
+    tanh_slope_p,
 )
 
 # Circular functions
@@ -30,7 +31,7 @@ defbroadcasting(atan2_p)
 
 # Hyperbolic functions
 
-defvectorized(sinh_p, cosh_p, tanh_p)
+defvectorized(sinh_p, cosh_p, tanh_p, tanh_slope_p)
 
 # Inverses of the hyperbolic functions
 

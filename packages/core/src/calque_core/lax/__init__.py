@@ -124,7 +124,8 @@ if _TYPE_CHECKING:
     from calque_core.ops.top_k import approx_max_k, approx_min_k, top_k, top_k_p
     from calque_core.ops.trigonometric import (
         acos, acos_p, acosh, acosh_p, asin, asin_p, asinh, asinh_p, atan, atan2, atan2_p, atan_p, atanh, atanh_p, cos,
-        cos_p, cosh, cosh_p, sin, sin_p, sinh, sinh_p, tan, tan_p, tanh, tanh_p,
+        cos_p, cosh, cosh_p, sin, sin_p, sinh, sinh_p, tan, tan_p, tanh, tanh_p, tanh_slope,
+        tanh_slope_p,
     )
     from calque_core.ops.updates import scatter_apply
     from calque_core.ops.while_loop import fori_loop, while_loop, while_p
@@ -246,7 +247,7 @@ _LATE = {
     "calque_core.ops.top_k": "approx_max_k, approx_min_k, top_k, top_k_p",
     "calque_core.ops.trigonometric": (
         "acos, acos_p, acosh, acosh_p, asin, asin_p, asinh, asinh_p, atan, atan2, atan2_p, atan_p, atanh, atanh_p, "
-        "cos, cos_p, cosh, cosh_p, sin, sin_p, sinh, sinh_p, tan, tan_p, tanh, tanh_p"
+        "cos, cos_p, cosh, cosh_p, sin, sin_p, sinh, sinh_p, tan, tan_p, tanh, tanh_p, tanh_slope, tanh_slope_p"
     ),
     "calque_core.ops.updates": "scatter_apply",
     "calque_core.ops.while_loop": "fori_loop, while_loop, while_p",
@@ -259,11 +260,11 @@ __all__ = [
     # arithmetic, exponentials, trigonometry
     "neg", "add", "add_any", "sub", "mul", "div", "rem", "max", "min", "abs", "sign", "square", "sqrt", "rsqrt",
     "cbrt", "pow", "integer_pow", "reciprocal", "exp", "exp2", "expm1", "log", "log1p", "sin", "cos", "tan",
-    "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "neg_p", "add_p",
+    "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "tanh_slope", "asinh", "acosh", "atanh", "neg_p", "add_p",
     "add_any_p", "sub_p", "mul_p", "div_p", "rem_p", "max_p", "min_p", "abs_p", "sign_p", "square_p", "sqrt_p",
     "rsqrt_p", "cbrt_p", "pow_p",
     "integer_pow_p", "exp_p", "exp2_p", "expm1_p", "log_p", "log1p_p", "sin_p", "cos_p", "tan_p", "asin_p", "acos_p",
-    "atan_p", "atan2_p", "sinh_p", "cosh_p", "tanh_p", "asinh_p", "acosh_p", "atanh_p",
+    "atan_p", "atan2_p", "sinh_p", "cosh_p", "tanh_p", "tanh_slope_p", "asinh_p", "acosh_p", "atanh_p",
     # complex
     "real", "imag", "conj", "complex", "real_p", "imag_p", "conj_p", "complex_p",
     # special

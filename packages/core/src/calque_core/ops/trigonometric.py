@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from calque_core.ops.arithmetic import abs, add, div, neg, sub
 from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
+from calque_core.ops.exponential import exp, square
 from calque_core.ops.operands import floating, floating_pair
+from calque_core.types.avals import typeof
 
 Value = Any
 
@@ -159,6 +162,38 @@ def tanh(x: Value) -> Value:
     np.float64(0.0)
     """
     return tanh_p.bind(floating(x))
+
+
+def tanh_slope_impl(x: Value) -> Value:
+    """Return 1 / cosh(x)**2 by an exponential that cannot overflow; of complex numbers 1 - tanh(x)**2."""
+    if np.iscomplexobj(x):
+        return np.ones_like(x) - np.square(np.tanh(x))
+    z = np.exp(np.negative(np.abs(x)))
+    return np.square((z + z) / (np.ones_like(z) + z * z))
+
+
+def tanh_slope_decomposition(x: Value) -> Value:
+    if typeof(x).kind == "c":
+        return sub(1.0, square(tanh(x)))
+    z = exp(neg(abs(x)))
+    return square(div(add(z, z), add(1.0, square(z))))
+
+
+tanh_slope_p = declare("tanh_slope", REAL_OR_COMPLEX, tanh_slope_impl)
+tanh_slope_p.def_rule("decomposition", tanh_slope_decomposition)
+
+
+def tanh_slope(x: Value) -> Value:
+    """Return the derivative of the hyperbolic tangent, 1 / cosh(x)**2, elementwise.
+
+    It has all digits where tanh(x) is rounded to 1, and so have its derivatives.
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> from calque_core.lax import tanh_slope
+    >>> tanh_slope(0.0)
+    np.float64(1.0)
+    """
+    return tanh_slope_p.bind(floating(x))
 
 
 # Inverses of the hyperbolic functions

@@ -19,7 +19,6 @@ from calque_core.extend.numpy_functions import (
     canonical_axis,
     floating,
     hypot,
-    isinf,
     logaddexp,
     promoted_dtype,
 )
@@ -86,9 +85,11 @@ def soft_sign(x: Value) -> Value:
     array([-0.5,  0. ,  1. ])
     """
     x = floating(x)
-    is_infinite = isinf(x)
-    near = lax.select(is_infinite, 0, x)
-    return lax.select(is_infinite, sign_of(x), lax.div(near, lax.add(lax.abs(near), 1)))
+    is_near = lax.lt(lax.abs(x), 1)
+    near, far = lax.select(is_near, x, 0), lax.select(is_near, 1, lax.abs(x))
+    # Far from 0 the derivatives of the quotient cancel; those of the second form do not.
+    from_one = lax.mul(sign_of(x), lax.sub(1, lax.div(1, lax.add(far, 1))))
+    return lax.select(is_near, lax.div(near, lax.add(lax.abs(near), 1)), from_one)
 
 
 # Functions that follow relu
