@@ -195,8 +195,8 @@ def test_derivatives_of_functions_of_several_parameters():
     for theta in (-0.4, 0.0, 0.8):
         ours, theirs = (lambda t, f=f: f(5, 2, t, 0.3).real for f in (special.sph_harm_y, scipys.sph_harm_y))
         np.testing.assert_allclose(grad(ours)(theta), difference(theirs, theta), rtol=1e-8, atol=1e-9)
-    with pytest.raises(NotImplementedError, match=r"hyp1f1.*no derivative with respect to the parameter a"):
-        grad(special.hyp1f1)(1.5, 2.5, 1.0)
+    with pytest.raises(NotImplementedError, match=r"hyp1f1.*no derivative with respect to the parameter a, for the s"):
+        grad(grad(special.hyp1f1))(1.5, 2.5, 1.0)
     with pytest.raises(NotImplementedError, match=r"hyp2f1.*no derivative with respect to the parameter c"):
         grad(special.hyp2f1, argnums=2)(1.5, 2.5, 1.0, 0.5)
 

@@ -164,6 +164,19 @@ def large(order: int) -> Function:
     return function
 
 
+def zeta_without_pole(x: Decimal) -> Decimal:
+    """Return zeta(x) - 1 / (x - 1) by Euler-Maclaurin summation after 60 terms (DLMF 25.2.9)."""
+    logarithm = Decimal(60).ln()
+    last = (-x * logarithm).exp()
+    total = sum((-x * Decimal(k).ln()).exp() for k in range(1, 60)) + last / 2
+    total += (60 * last - 1) / (x - 1)
+    factor = x * last / 60
+    for k in range(1, 38):
+        total += decimal(BERNOULLI[2 * k] / math.factorial(2 * k)) * factor
+        factor *= (x + 2 * k - 1) * (x + 2 * k) / 3600
+    return total
+
+
 def bessel_decay(t: Decimal) -> Decimal:
     """Return x**2 exp(-x) (I_0(x) - I_1(x)) with t = (x - 5) / 3."""
     x = 5 + 3 * t
@@ -217,6 +230,10 @@ def tables() -> dict[str, tuple[str, list[Decimal]]]:
             "EULER_MACLAURIN": (
                 "B_2k / (2k)!, DLMF 25.11.7",
                 [decimal(BERNOULLI[2 * k] / math.factorial(2 * k)) for k in range(1, 13)],
+            ),
+            "ZETA": (
+                "zeta(x) - 1 / (x - 1) for -1 <= x <= 1, a polynomial in x",
+                in_powers(zeta_without_pole, 18),
             ),
             "BESSEL_I0_LARGE": (
                 "sqrt(x) exp(-x) I_0(x) for x >= 8, a polynomial in 16 / x - 1",

@@ -80,7 +80,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.factor_updates import factor_triangle
     from calque_core.ops.factorizations import check_unique_q, lu_solve
     from calque_core.ops.ffi import ArrayAttribute
-    from calque_core.ops.gamma import gamma_of, stirling_series
+    from calque_core.ops.gamma import gamma_factors, gamma_of, stirling_series
     from calque_core.ops.gather import default_fill, gather_windows
     from calque_core.ops.host_function import ForEach, HostCall, HostFunction
     from calque_core.ops.jit import forwarded_inputs, means, run_program
@@ -108,7 +108,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.shard_specs import body_axes, manual_mesh
     from calque_core.ops.slides import Window
     from calque_core.ops.spaces import Space, space_of
-    from calque_core.ops.special import normal_quantile, scaled_erfc
+    from calque_core.ops.special import normal_quantile, scaled_erfc, scaled_erfc_slope
     from calque_core.ops.sylvester import sylvester_product
     from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, integer_leaves, tangent_leaves
     from calque_core.ops.ties import share
@@ -221,7 +221,7 @@ _LATE = {
     "calque_core.ops.factor_updates": "factor_triangle",
     "calque_core.ops.factorizations": "check_unique_q, lu_solve",
     "calque_core.ops.ffi": "ArrayAttribute",
-    "calque_core.ops.gamma": "gamma_of, stirling_series",
+    "calque_core.ops.gamma": "gamma_factors, gamma_of, stirling_series",
     "calque_core.ops.gather": "default_fill, gather_windows",
     "calque_core.ops.host_function": "ForEach, HostCall, HostFunction",
     "calque_core.ops.jit": "forwarded_inputs, means, run_program",
@@ -249,7 +249,7 @@ _LATE = {
     "calque_core.ops.shard_specs": "body_axes, manual_mesh",
     "calque_core.ops.slides": "Window",
     "calque_core.ops.spaces": "Space, space_of",
-    "calque_core.ops.special": "normal_quantile, scaled_erfc",
+    "calque_core.ops.special": "normal_quantile, scaled_erfc, scaled_erfc_slope",
     "calque_core.ops.sylvester": "sylvester_product",
     "calque_core.ops.tangents": "check_outputs, check_sequence, flatten_primals, integer_leaves, tangent_leaves",
     "calque_core.ops.ties": "share",
@@ -356,8 +356,9 @@ __all__ = [
     # Formulas that derivatives and Taylor series share
     "spread", "share", "extremes", "reduced_shape", "broadcast_reduced", "positions", "sort_by", "elements_at",
     # Functions that are formulas, and parts of such formulas
-    "declare_formula", "polynomial", "summed", "where_any", "deviance", "gamma_of", "stirling_series", "bessel_decay",
-    "scaled_erfc", "normal_quantile",
+    "declare_formula", "polynomial", "summed", "where_any", "deviance", "gamma_of",
+    "gamma_factors", "stirling_series", "bessel_decay",
+    "scaled_erfc", "scaled_erfc_slope", "normal_quantile",
     # Windows of a gather or scatter, and their updates
     "gather_windows", "scatter_windows", "clipped_lines", "combine_lines", "default_fill", "read_windows", "is_last",
     "product_of_others", "product_with_updates", "extreme_shares",

@@ -21,13 +21,17 @@ from calque_core.ops.coefficients import (
     LOG_GAMMA,
     LOG_GAMMA_ABOVE,
     STIRLING,
+    ZETA,
 )
-from calque_core.ops.compare import bitwise_and, bitwise_not, bitwise_or, eq, ge, le, lt, ne, select
+from calque_core.ops.compare import bitwise_and, bitwise_or, eq, ge, gt, lt, ne, select
+from calque_core.ops.create import full_like
 from calque_core.ops.declare import FLOAT, insist
-from calque_core.ops.exponential import exp, log, pow, square
+from calque_core.ops.exponential import exp, log, pow, sqrt, square
 from calque_core.ops.operands import floating, floating_pair
 from calque_core.ops.rounding import RoundingMethod, floor, round
-from calque_core.ops.trigonometric import cos, sin, tan
+from calque_core.ops.trigonometric import sin, tan
+from calque_core.types.avals import typeof
+from calque_core.types.limits import finfo
 
 Value = Any
 
@@ -77,7 +81,8 @@ def lgamma_formula(x: Value) -> Value:
     shifted = select(lt(x, 0.0), add(size, 1.0), size)
     large = _stirling(max(shifted, LARGE))
     out = select(lt(shifted, LARGE), _lgamma_between(min(shifted, LARGE)), large)
-    mirrored = sub(math.log(math.pi), add(log(abs(_sin_of_turns(size))), out))
+    finite = min(out, float(finfo(typeof(x).dtype).max))  # log(0) adds to it: large numbers are whole
+    mirrored = sub(math.log(math.pi), add(log(abs(_sin_of_turns(size))), finite))
     out = select(lt(x, 0.0), mirrored, out)
     return select(eq(size, math.inf), math.inf, out)
 
@@ -124,36 +129,88 @@ def digamma_formula(x: Value) -> Value:
     return select(lt(x, 0.0), select(eq(fraction, 0.0), math.nan, mirrored), out)
 
 
-# Hurwitz' zeta function, by Euler-Maclaurin summation after N terms (DLMF 25.11.5 and 25.11.7)
+# Zeta functions, by Euler-Maclaurin summation after N terms (DLMF 25.11.5 and 25.11.7)
 
 _TERMS = 10
 _STEEPEST = 1e4  # 10**-x is 0 long before; a larger order times it would be infinity times 0
 
 
-def _zeta_formula(x: Value, q: Value) -> Value:
-    total = pow(q, neg(x))
-    for k in range(1, _TERMS):
-        total = add(total, pow(add(q, float(k)), neg(x)))
-    end = add(q, float(_TERMS))
-    last = pow(end, neg(x))
-    total = add(total, mul(last, add(div(end, sub(x, 1.0)), 0.5)))
+def _end_of_sum(x: Value, end: Value, integral: Value, last: Value) -> Value:
+    """Return what follows the first terms: their integral from `end`, and corrections in `last`, the next term."""
     order = min(x, _STEEPEST)
-    factor = div(mul(order, last), end)
+    total, factor = add(integral, mul(0.5, last)), div(mul(order, last), end)
     for k, c in enumerate(EULER_MACLAURIN):
         total = add(total, mul(c, factor))
         rising = mul(div(add(order, 2.0 * k + 1), end), div(add(order, 2.0 * k + 2), end))
         factor = mul(factor, rising)
+    return total
+
+
+def _hurwitz(x: Value, q: Value, scale: Value = None) -> Value:
+    """Return the sum of ((q + k) / scale)**-x for x > 1 and q > 0."""
+
+    def scaled(y: Value) -> Value:
+        return div(y, scale) if scale is not None else y
+
+    total = pow(scaled(q), neg(x))
+    for k in range(1, _TERMS):
+        total = add(total, pow(scaled(add(q, float(k))), neg(x)))
+    end = add(q, float(_TERMS))
+    # the integral as one power: for a large q the last term underflows first
+    integral = div(div(1.0, pow(scaled(end), sub(x, 1.0))), sub(x, 1.0))
+    integral = integral if scale is None else mul(integral, scale)
+    return add(total, _end_of_sum(x, end, integral, pow(scaled(end), neg(x))))
+
+
+def _zeta_formula(x: Value, q: Value) -> Value:
+    """Return Hurwitz' function, and Riemann's for x < 1 and q = 1: by a reflection for x < -1 (DLMF 25.4.1)."""
+    is_riemann = lt(x, select(eq(q, 1.0), 1.0, -math.inf))
+    is_mirrored = bitwise_and(is_riemann, lt(x, -1.0))
+    order = select(is_mirrored, sub(1.0, x), x)
+    total = _hurwitz(order, q)
     total = select(eq(q, math.inf), 0.0, select(eq(total, math.inf), math.inf, total))
     total = select(bitwise_or(eq(x, 1.0), eq(q, 0.0)), math.inf, total)
-    is_outside = bitwise_or(lt(x, 1.0), lt(q, 0.0))
-    return select(bitwise_or(is_outside, bitwise_or(ne(x, x), ne(q, q))), math.nan, total)
+    total = select(bitwise_or(lt(x, 1.0), lt(q, 0.0)), math.nan, total)
+    near = select(bitwise_and(is_riemann, ge(x, -1.0)), x, 0.0)
+    near = add(polynomial(near, ZETA), div(1.0, sub(near, 1.0)))
+    out = select(is_riemann, select(is_mirrored, _mirrored_zeta(x, order, q), near), total)
+    return select(bitwise_or(ne(x, x), ne(q, q)), math.nan, out)
+
+
+def _mirrored_zeta(x: Value, order: Value, q: Value) -> Value:
+    """Return 2 (2 pi)**-s gamma(s) sin(pi x / 2) zeta(s) with s = 1 - x, which is `order`."""
+    half = mul(0.5, x)
+    whole = round(half, RoundingMethod.TO_NEAREST_EVEN)
+    sine = sin(mul(sub(half, whole), math.pi))
+    is_odd = ne(mul(floor(mul(whole, 0.5)), 2.0), whole)
+    front, root = _gamma_over_power(min(max(order, LARGE), _LONGEST), 2 * math.pi)
+    small = min(order, LARGE)
+    is_small = lt(order, LARGE)
+    front = select(is_small, mul(gamma_of(small), exp(mul(-math.log(2 * math.pi), small))), mul(front, root))
+    size = mul(mul(mul(front, _hurwitz(order, q)), mul(2.0, sine)), select(is_small, 1.0, root))
+    return select(eq(sine, 0.0), 0.0, select(is_odd, neg(size), size))
+
+
+_LONGEST = 1e3  # the result overflows long before
+
+
+def _gamma_over_power(s: Value, q: Value) -> tuple[Value, Value]:
+    """Return f and r with gamma(s) q**-s = f r**2 for s >= 8, by Stirling's series (DLMF 5.11.3)."""
+    front = mul(sqrt(div(2 * math.pi, s)), exp(stirling_series(s)))
+    return front, pow(mul(q, div(math.e, s)), mul(-0.5, s))
 
 
 # Derivatives of digamma
 
 
 def gamma_of(x: Value) -> Value:
-    """Return gamma(x) for x >= 1, with 4 digits more than exp(lgamma(x)): a power of x has no error that grows with x.
+    """Return gamma(x) for x >= 1, with 4 digits more than exp(lgamma(x)): no error of a power grows with x."""
+    root, other = gamma_factors(x)
+    return mul(root, other)
+
+
+def gamma_factors(x: Value) -> tuple[Value, Value]:
+    """Return two factors of gamma(x) for x >= 1, neither of which overflows soon after their product.
 
     The recurrence leads to x >= 8, and Stirling's series (DLMF 5.11.3) is a product there.
     """
@@ -163,30 +220,50 @@ def gamma_of(x: Value) -> Value:
         y = select(lt(y, LARGE), add(y, 1.0), y)
     correction = exp(stirling_series(y))
     root = mul(pow(y, mul(0.5, sub(y, 0.5))), exp(mul(-0.5, y)))
-    return div(mul(mul(root, math.sqrt(2 * math.pi)), mul(root, correction)), divisor)
+    return mul(root, math.sqrt(2 * math.pi)), div(mul(root, correction), divisor)
 
 
 def _polygamma_formula(m: Value, x: Value) -> Value:
     """Return (-1)**(m + 1) m! zeta(m + 1, x) (DLMF 25.11.12), digamma for m = 0, and a reflection where x < 0."""
     order, is_negative = add(m, 1.0), lt(x, 0.0)
     is_even = eq(mul(floor(mul(m, 0.5)), 2.0), m)
-    factorial = select(le(m, 1.0), 1.0, gamma_of(order))
-    size = mul(factorial, _zeta_formula(order, select(is_negative, sub(1.0, x), x)))
-    out = select(bitwise_and(is_even, bitwise_not(is_negative)), neg(size), size)
-    out = select(is_negative, sub(_cotangent_derivative(m, x), size), out)
+    q = select(is_negative, sub(1.0, x), x)
+    size = _factorial_times_zeta(order, q)
+    size = select(eq(q, math.inf), 0.0, size)
+    mirrored = _mirrored_polygamma(order, select(is_negative, x, -0.5), size)
+    out = select(is_negative, mirrored, select(is_even, neg(size), size))
     is_order = bitwise_and(ge(m, 0.0), eq(floor(m), m))
     return select(eq(m, 0.0), digamma_formula(x), select(is_order, out, math.nan))
 
 
-def _cotangent_derivative(m: Value, x: Value) -> Value:
-    """Return -pi times the derivative of order m of cot(pi x), for m = 1, 2, 3: differentiate DLMF 5.5.4 m times."""
-    angle = mul(_fraction(x), math.pi)
-    sine, cosine = sin(angle), cos(angle)
-    ratio = div(math.pi, sine)
-    first = square(ratio)
-    second = mul(-2.0, mul(mul(first, ratio), cosine))
-    third = mul(2.0, mul(square(first), add(1.0, mul(2.0, square(cosine)))))
-    return select(eq(m, 1.0), first, select(eq(m, 2.0), second, select(eq(m, 3.0), third, math.nan)))
+def _mirrored_polygamma(order: Value, x: Value, size: Value) -> Value:
+    """Return the derivative for x < 0, from `size`, which is (s - 1)! zeta(s, 1 - x) for the order s.
+
+    The terms (x + k)**-s are those of all whole k but k < 0; the sum over all k is zeta(s, f) + (-1)**s zeta(s, 1 - f)
+    with the fraction f of x.  With s = m + 1 the derivative is (-1)**s (s - 1)! times the sum.
+    """
+    fraction = _fraction(x)
+    distance = abs(fraction)
+    near, far = _factorial_times_zeta(order, distance), _factorial_times_zeta(order, sub(1.0, distance))
+    both = add(near, far)
+    gap = select(eq(distance, 0.5), 0.0, select(eq(near, math.inf), math.inf, sub(near, far)))
+    gap = select(gt(fraction, 0.0), neg(gap), gap)
+    is_odd = ne(mul(floor(mul(order, 0.5)), 2.0), order)
+    out = select(is_odd, gap, both)
+    out = select(eq(out, math.inf), out, sub(out, size))
+    pole = select(is_odd, math.nan, full_like(order, math.inf))
+    return select(eq(fraction, 0.0), pole, out)
+
+
+def _factorial_times_zeta(order: Value, q: Value) -> Value:
+    """Return (s - 1)! zeta(s, q) for a whole order s: from 8 on in factors, of which neither overflows before."""
+    factorial: Value = 1.0
+    for k in range(2, int(LARGE) - 1):
+        factorial = mul(factorial, select(gt(order, float(k)), float(k), full_like(order, 1.0)))
+    is_large = ge(order, LARGE)
+    front, root = _gamma_over_power(max(order, LARGE), q)
+    scaled = _hurwitz(order, q, select(is_large, q, 1.0))
+    return select(is_large, mul(mul(mul(front, scaled), root), root), mul(factorial, scaled))
 
 
 lgamma_p = declare_formula("lgamma", lgamma_formula)
@@ -228,7 +305,7 @@ def digamma(x: Value) -> Value:
 def zeta(x: Value, q: Value) -> Value:
     """Return the sum of (q + k)**-x over k = 0, 1, ..., elementwise: infinite for x = 1 or q = 0.
 
-    NaN where x < 1 or q < 0.
+    NaN where q < 0, and where x < 1 unless q = 1: Riemann's function has all arguments.
     Shapes: broadcast.  Dtype: promoted; integers and bools become floats.  Accuracy: 8 + x
     ulp, where q**-x is a normal number.
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
@@ -244,7 +321,7 @@ def zeta(x: Value, q: Value) -> Value:
 def polygamma(m: Value, x: Value) -> Value:
     """Return the derivative of order m of digamma(x), elementwise; m = 0 is digamma itself.
 
-    NaN where m is negative or not whole, and for m > 3 where x < 0.
+    NaN where m is negative or not whole.
     Shapes: broadcast.  Dtype: promoted; integers and bools become floats.  Accuracy: 16 + m
     ulp, where x**-m and m! are normal numbers.
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.

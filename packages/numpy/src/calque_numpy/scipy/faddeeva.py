@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax, typeof
-from calque_core.extend import polynomial, scaled_erfc
+from calque_core.extend import polynomial, scaled_erfc, scaled_erfc_slope
 from calque_core.extend.numpy_functions import array_of, as_dtype, implements_by_name
 from calque_numpy.scipy.floats import complex_dtype, elementwise, float_dtype
 from calque_numpy.scipy.slopes import declare
@@ -172,9 +172,11 @@ def _erfcx_formula(x: Value) -> Value:
 
 
 def _erfcx_slope(out: Value, x: Value) -> Value:
-    is_far = x > _BOUND
+    is_far, is_near = x > _BOUND, x < 1.0
     far = _far_slope(x, is_far, -1.0) * (-1 / _ROOT_PI)
-    return lax.select(is_far, far, 2.0 * lax.select(is_far, 0.0, x * out) - 2 / _ROOT_PI)
+    middle = scaled_erfc_slope(lax.select(is_near, lax.full_like(x, 1.0), x))
+    near = 2.0 * lax.select(is_near, x * out, 0.0) - 2 / _ROOT_PI
+    return lax.select(is_far, far, lax.select(is_near, near, middle))
 
 
 _OVERFLOW = 64.0  # exp(x**2) overflows before
@@ -218,9 +220,21 @@ _DAWSON_SERIES = [(-2.0) ** k / math.prod(range(1, 2 * k + 2, 2)) for k in range
 
 
 def _dawsn_slope(out: Value, x: Value) -> Value:
-    is_far = abs(x) > _BOUND
-    near = 1.0 - 2.0 * lax.select(is_far, 0.0, x * out)
-    return lax.select(is_far, -0.5 * _far_slope(x, is_far, 1.0), near)
+    """Return 1 - 2 x D(x) near zero; where this cancels, the derivative of the rule, or the asymptotic series."""
+    size = abs(x)
+    is_near, is_far = size < 2.0, size > _BOUND
+    near = 1.0 - 2.0 * lax.select(is_near, x * out, 0.0)
+    a = lax.select(is_near | is_far, 2.0, size)
+    phase, is_whole = _phase(a)
+    total = slope = 0.0
+    for node, weight in _nodes(is_whole, typeof(x).dtype):
+        term = weight / ((a - node) * (a + node))
+        total, slope = total + term, slope + term / ((a - node) * (a + node))
+    turn = lax.select(is_whole, lax.select(phase > 0.0, phase - 0.5, phase + 0.5), phase)
+    tangent = lax.tan(turn * math.pi)
+    residue = lax.exp(-a * a) * ((1.0 + tangent * tangent) * (math.pi / _STEP) - 2.0 * a * tangent)
+    middle = (total - 2.0 * a * a * slope) * (_STEP / _ROOT_PI) + residue * (_ROOT_PI / 2)
+    return lax.select(is_far, -0.5 * _far_slope(x, is_far, 1.0), lax.select(is_near, near, middle))
 
 
 dawsn_p = declare("dawsn", _dawsn_formula, _dawsn_slope)

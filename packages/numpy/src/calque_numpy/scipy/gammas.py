@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax, typeof
-from calque_core.extend import declare_formula, gamma_of, integer, stirling_series
+from calque_core.extend import declare_formula, gamma_factors, integer, stirling_series
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, check_dtypes
 from calque_numpy.scipy.floats import elementwise, float_dtype
 
 Value = Any
 
-_OVERFLOW = 300.0  # gamma(x) overflows long before
+_OVERFLOW = {4: 50.0, 8: 190.0}  # by the size of the dtype: gamma(x) overflows before, its factors do not
 
 
 # The gamma function
@@ -33,15 +33,17 @@ def _is_pole(x: Value) -> Value:
 
 def _gamma_formula(x: Value) -> Value:
     """Return gamma(x): by its own formula from 1 on, by recurrence above 0, by reflection below (DLMF 5.5.3)."""
-    is_negative, y = lax.lt(x, 0.0), lax.min(lax.abs(x), _OVERFLOW)
+    is_negative, y = lax.lt(x, 0.0), lax.min(lax.abs(x), _OVERFLOW[typeof(x).dtype.itemsize])
     is_small = lax.lt(y, 1.0)
-    nearest = gamma_of(lax.select(is_small, lax.add(y, 1.0), y))
-    size = lax.div(nearest, lax.select(is_small, x, 1.0))
-    following = lax.mul(nearest, lax.select(is_small, 1.0, y))  # gamma(1 + |x|), without a rounding of 1 + |x|
+    nearest, other = gamma_factors(lax.select(is_small, lax.add(y, 1.0), y))
+    size = lax.div(lax.mul(nearest, other), lax.select(is_small, x, 1.0))
+    after = lax.select(is_small, 1.0, y)  # gamma(1 + |x|) is gamma(|x|) |x|, without a rounding of 1 + |x|
     whole = lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
     is_odd = lax.ne(lax.mul(lax.floor(lax.mul(whole, 0.5)), 2.0), whole)
     sine = lax.sin(lax.mul(lax.sub(x, whole), math.pi))
-    mirrored = lax.div(math.pi, lax.mul(lax.select(is_odd, lax.neg(sine), sine), following))
+    # one factor after the other: beside a pole the sine is small where gamma(1 + |x|) overflows
+    quotient = lax.div(lax.div(math.pi, lax.select(is_odd, lax.neg(sine), sine)), nearest)
+    mirrored = lax.div(lax.div(quotient, other), after)
     out = lax.select(is_negative, mirrored, size)
     return lax.select(lax.bitwise_or(_is_pole(x), lax.eq(x, -np.inf)), np.nan, out)
 
@@ -284,7 +286,7 @@ psi = digamma
 
 @elementwise()
 def polygamma(n: Value, x: Value, /) -> Value:
-    """Return the derivative of order n of digamma; only x has a derivative.  NaN for n > 3 where x < 0.
+    """Return the derivative of order n of digamma; only x has a derivative.
 
     Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: 16 + n ulp.
     Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
@@ -300,8 +302,9 @@ def polygamma(n: Value, x: Value, /) -> Value:
 def zeta(x: Value, q: Value = 1.0) -> Value:
     """Return Hurwitz' zeta function, the sum of (k + q)**-x over k = 0, 1, ...: Riemann's for q = 1.
 
-    Only q has a derivative.  NaN where x < 1 or q < 0, infinite where x = 1 or q = 0.
-    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: 8 + x ulp.
+    Only q has a derivative.  Riemann's function has all arguments; otherwise NaN where x < 1 or q < 0.  Infinite where
+    x = 1 or q = 0.
+    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: 8 + |x| ulp.
     Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
 
     >>> from calque_numpy.scipy.special import zeta

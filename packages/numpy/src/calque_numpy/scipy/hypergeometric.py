@@ -101,13 +101,100 @@ def _hyp1f1_slope(out: Value, a: Value, b: Value, x: Value) -> Value:
     return a / b * hyp1f1_p.bind(a + 1.0, b + 1.0, x)  # DLMF 13.3.15
 
 
-hyp1f1_p = declare("hyp1f1", _hyp1f1_formula, "the parameter a", "the parameter b", _hyp1f1_slope)
+# Its derivatives in the parameters: each term of a series has its own
+
+
+def _slopes_of_sum(first: Value, factor: Any) -> Values:
+    """Return the sum of terms and its two derivatives; `factor(n, term, by_first, by_second)` gives the next ones."""
+
+    def step(n: Value, values: Values) -> Values:
+        news = factor(n, *values[:3])
+        return (*news, *(total + new for total, new in zip(values[3:], news, strict=True)))
+
+    zero = 0.0 * first
+    return summed(step, (first, zero, zero, first, zero, zero), 3)[3:]
+
+
+def _kummer_slopes(a: Value, b: Value, x: Value, first: Value) -> Values:
+    """Return the derivatives of `_kummer_series` in a and b; a may be a whole number at which the series ends."""
+
+    def factor(n: Value, term: Value, by_a: Value, by_b: Value) -> Values:
+        above, below = a + n - 1.0, b + n - 1.0
+        scale = x / n / below
+        return term * above * scale, (by_a * above + term) * scale, (by_b - term / below) * above * scale
+
+    return _slopes_of_sum(first, factor)[1:]
+
+
+def _asymptotic_slopes(p: Value, b: Value, y: Value, exponent: Value) -> Values:
+    """Return the derivatives in p and b of exp(exponent) gamma(b) / gamma(p) y**(p - b) times `_asymptotic_series`."""
+    q, r = b - p, 1.0 - p
+
+    def factor(n: Value, term: Value, by_q: Value, by_r: Value) -> Values:
+        left, right, scale = q + n - 1.0, r + n - 1.0, 1.0 / (n * y)
+        return term * left * right * scale, (by_q * left + term) * right * scale, (by_r * right + term) * left * scale
+
+    total, by_q, by_r = _slopes_of_sum(lax.full_like(y, 1.0), factor)
+    is_end = is_pole(p)  # 1 / gamma(p) is 0, and its derivative (-1)**p (-p)!
+    safe, length = lax.select(is_end, 1.0, p), lax.log(y)
+    logarithm, sign = _log_ratio((b,), (safe,))
+    logarithm = logarithm + lax.select(is_end, lax.lgamma(lax.select(is_end, 1.0 - p, 1.0)), 0.0)
+    is_odd = is_end & (lax.floor(0.5 * p) * 2.0 != p)
+    half = lax.exp(0.5 * (exponent + (p - b) * length + logarithm))
+    by_p = lax.select(is_end, total, (length - lax.digamma(safe)) * total - by_q - by_r)
+    by_b = lax.select(is_end, 0.0, (lax.digamma(b) - length) * total + by_q)
+    sign = lax.select(is_odd, -sign, sign)
+    return sign * by_p * half * half, sign * by_b * half * half
+
+
+def _hyp1f1_by_parameters(a: Value, b: Value, x: Value) -> Values:
+    """Return the derivatives in a and b, by the formulas of `_hyp1f1_formula` with the same choice among them."""
+    is_mirrored, y = x < 0.0, abs(x)
+    p = lax.select(is_mirrored, b - a, a)
+    greatest = lax.max(abs(b - p), abs(1.0 - p)) + 1.0
+    is_large = y > lax.max(_LARGE, greatest * greatest)
+    is_near = ~is_large | (is_pole(p) & ~is_mirrored)  # a polynomial has its whole derivative in b from the series
+    half = lax.select(is_mirrored, lax.exp(-0.5 * lax.select(is_large, 0.0, y)), 1.0)
+    near = _kummer_slopes(*(lax.select(is_near, v, w) for v, w in ((p, 1.0), (b, 1.0), (y, 0.0))), half)
+    exponent = lax.select(is_mirrored, 0.0, lax.min(y, _OVERFLOW))
+    safe = [lax.select(is_large, v, w) for v, w in ((p, 1.0), (b, 2.0), (y, 2 * _LARGE), (exponent, 0.0))]
+    large = where_any(is_large, _asymptotic_slopes, 2, *safe)
+    by_p = lax.select(is_large, large[0], half * near[0])
+    by_b = lax.select(is_near, half * near[1], large[1])
+    by_a, by_b = lax.select(is_mirrored, -by_p, by_p), lax.select(is_mirrored, by_p + by_b, by_b)
+    is_infinite = is_pole(b)
+    by_b = lax.select(a == 0.0, 0.0, by_b)  # M(0, b, x) is 1
+    return lax.select(is_infinite, math.nan, by_a), lax.select(is_infinite, math.nan, by_b)
+
+
+hyp1f1_by_a_p = declare(
+    "hyp1f1_by_a",
+    lambda a, b, x: _hyp1f1_by_parameters(a, b, x)[0],
+    "the parameter a, for the second time",
+    "the parameters a and b together",
+    lambda out, a, b, x: (hyp1f1_p.bind(a + 1.0, b + 1.0, x) + a * hyp1f1_by_a_p.bind(a + 1.0, b + 1.0, x)) / b,
+)
+hyp1f1_by_b_p = declare(
+    "hyp1f1_by_b",
+    lambda a, b, x: _hyp1f1_by_parameters(a, b, x)[1],
+    "the parameters a and b together",
+    "the parameter b, for the second time",
+    lambda out, a, b, x: a / b * (hyp1f1_by_b_p.bind(a + 1.0, b + 1.0, x) - hyp1f1_p.bind(a + 1.0, b + 1.0, x) / b),
+)
+hyp1f1_p = declare(
+    "hyp1f1",
+    _hyp1f1_formula,
+    lambda out, a, b, x: hyp1f1_by_a_p.bind(a, b, x),
+    lambda out, a, b, x: hyp1f1_by_b_p.bind(a, b, x),
+    _hyp1f1_slope,
+)
 
 
 @elementwise()
 def hyp1f1(a: Value, b: Value, x: Value, /) -> Value:
-    """Return Kummer's confluent hypergeometric function M(a, b, x); only x has a derivative.
+    """Return Kummer's confluent hypergeometric function M(a, b, x).
 
+    It has all derivatives in x, and the first in a and b, which has derivatives in x.
     Infinite where b is zero or a negative whole number, unless the series ends before.
     Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: 64 ulp for positive a and b - a; otherwise
     64 ulp of the largest term of the power series.  For large parameters, NaN where exp(-x / 2) overflows.

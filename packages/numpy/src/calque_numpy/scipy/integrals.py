@@ -69,7 +69,15 @@ def _expi_formula(x: Value) -> Value:
 
 _EXPONENT = 1500.0  # exp overflows and underflows before
 exp1_p = declare("exp1", _exp1_formula, lambda out, x: -lax.exp(-x) / x)
-expi_p = declare("expi", _expi_formula, lambda out, x: lax.exp(x) / x)
+
+
+def _exp_over_x(x: Value) -> Value:
+    half = lax.exp(0.5 * x)  # exp(x) overflows before exp(x) / x
+    return lax.select(x == math.inf, math.inf, half / x * half)
+
+
+exp_over_x_p = declare("exp_over_x", _exp_over_x, lambda out, x: out * (1.0 - 1.0 / x))
+expi_p = declare("expi", _expi_formula, lambda out, x: exp_over_x_p.bind(x))
 
 
 @elementwise()
@@ -109,8 +117,11 @@ def _expn_series(n: Value, x: Value) -> Value:
         total = total - lax.select(is_pole, 0.0, term / lax.select(is_pole, 1.0, shift))
         term = term * (x * (-1.0 / (k + 1.0)))
     is_odd = lax.floor(n * 0.5) * 2.0 != n
-    power = lax.pow(x, n - 1.0) / gamma_of(n)
+    power = lax.pow(x, n - 1.0) / gamma_of(lax.min(n, _LARGEST_ORDER))
     return lax.select(is_odd, power, -power) * (lax.digamma(n) - lax.log(x)) + total
+
+
+_LARGEST_ORDER = 30.0  # from here on the power is not counted beside the sum, and gamma would overflow
 
 
 def _expn_fraction(n: Value, x: Value) -> Value:

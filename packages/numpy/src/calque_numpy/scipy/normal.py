@@ -11,6 +11,7 @@ from typing import Any
 from calque_core import lax, typeof
 from calque_core.extend import normal_quantile, polynomial
 from calque_numpy.scipy import coefficients as tables
+from calque_numpy.scipy.faddeeva import erfcx_p
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.probability import where_safe
 from calque_numpy.scipy.slopes import declare
@@ -39,6 +40,33 @@ _TAIL = {4: -10.0, 8: -20.0}  # by the size of the dtype: below, ten terms of th
 _TAIL_SERIES = [float((-1) ** n * math.prod(range(1, 2 * n, 2))) for n in range(11)]
 
 
+def _log_ndtr_formula(x: Value) -> Value:
+    is_tail, is_upper = lax.lt(x, _TAIL[typeof(x).dtype.itemsize]), lax.gt(x, -1.0)
+    is_middle = lax.bitwise_not(lax.bitwise_or(is_tail, is_upper))
+    size = lax.neg(where_safe(is_tail, x, -30.0))
+    series = polynomial(lax.reciprocal(lax.mul(size, size)), _TAIL_SERIES)  # DLMF 7.12.1
+    factor_log = lax.add(lax.log(lax.mul(size, math.sqrt(2 * math.pi))), lax.neg(lax.log(series)))
+    tail = lax.neg(lax.add(lax.mul(lax.mul(0.5, size), size), factor_log))
+    middle = lax.log(lax.mul(0.5, lax.erfc(lax.mul(where_safe(is_middle, x, -1.0), -_ROOT_HALF))))
+    upper = lax.log1p(lax.mul(-0.5, lax.erfc(lax.mul(where_safe(is_upper, x, 0.0), _ROOT_HALF))))
+    return lax.select(is_tail, tail, lax.select(is_upper, upper, middle))
+
+
+def _log_ndtr_slope(out: Value, x: Value) -> Value:
+    """Return the density over ndtr; for negative x both have the factor exp(-x**2 / 2), which erfcx lacks."""
+    is_lower, is_far = x < 0.0, x < _FARTHEST
+    low = math.sqrt(2 / math.pi) / erfcx_p.bind(lax.select(is_lower & ~is_far, x, 0.0) * -_ROOT_HALF)
+    high = lax.select(is_lower, 0.0, lax.min(x, -_FARTHEST))
+    density = lax.exp(-0.5 * high * high) / math.sqrt(2 * math.pi)
+    high = density / (1.0 - 0.5 * lax.erfc(high * _ROOT_HALF))
+    out = lax.select(is_far, -x, lax.select(is_lower, low, high))
+    return lax.select(lax.ne(x, x), x, out)
+
+
+_FARTHEST = -1e9  # below, the quotient is -x to rounding
+log_ndtr_p = declare("log_ndtr", _log_ndtr_formula, _log_ndtr_slope)
+
+
 @elementwise()
 def log_ndtr(x: Value, /) -> Value:
     """Return log(ndtr(x)), also in the tail, where ndtr underflows.  Accuracy: 16 ulp below 0.
@@ -51,15 +79,7 @@ def log_ndtr(x: Value, /) -> Value:
     >>> log_ndtr(np.array([-1000.0, 0.0, 10.0]))
     array([-5.00007827e+05, -6.93147181e-01, -7.61985302e-24])
     """
-    is_tail, is_upper = lax.lt(x, _TAIL[typeof(x).dtype.itemsize]), lax.gt(x, -1.0)
-    is_middle = lax.bitwise_not(lax.bitwise_or(is_tail, is_upper))
-    size = lax.neg(where_safe(is_tail, x, -30.0))
-    series = polynomial(lax.reciprocal(lax.mul(size, size)), _TAIL_SERIES)  # DLMF 7.12.1
-    factor_log = lax.add(lax.log(lax.mul(size, math.sqrt(2 * math.pi))), lax.neg(lax.log(series)))
-    tail = lax.neg(lax.add(lax.mul(lax.mul(0.5, size), size), factor_log))
-    middle = lax.log(lax.mul(0.5, lax.erfc(lax.mul(where_safe(is_middle, x, -1.0), -_ROOT_HALF))))
-    upper = lax.log1p(lax.mul(-0.5, lax.erfc(lax.mul(where_safe(is_upper, x, 0.0), _ROOT_HALF))))
-    return lax.select(is_tail, tail, lax.select(is_upper, upper, middle))
+    return log_ndtr_p.bind(x)
 
 
 def _ndtri_formula(p: Value) -> Value:
@@ -71,7 +91,15 @@ def _ndtri_formula(p: Value) -> Value:
     return lax.select(is_inside, inside, edge)
 
 
-ndtri_p = declare("ndtri", _ndtri_formula, lambda out, p: math.sqrt(2 * math.pi) * lax.exp(0.5 * out * out))
+def _ndtri_slope_formula(p: Value) -> Value:
+    """Return one over the density at the quantile: the tail over erfcx, since a square in an exponent loses digits."""
+    tail, size = lax.min(p, 1.0 - p), abs(ndtri_p.bind(p))
+    slope = math.sqrt(math.pi / 2) * erfcx_p.bind(size * _ROOT_HALF) / lax.select(tail > 0.0, tail, 1.0)
+    return lax.select(tail == 0.0, math.inf, lax.select(tail > 0.0, slope, math.nan))
+
+
+ndtri_slope_p = declare("ndtri_slope", _ndtri_slope_formula, lambda out, p: (ndtri_p.bind(p) * out) * out)
+ndtri_p = declare("ndtri", _ndtri_formula, lambda out, p: ndtri_slope_p.bind(p))
 
 
 @elementwise()

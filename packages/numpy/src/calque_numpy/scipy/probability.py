@@ -1,9 +1,9 @@
 """The logistic function, the error functions, and the terms of entropies and divergences.
 
-One idea: each is a formula in `lax` with operands that are safe in the branches that are not chosen, so its derivatives
-are right everywhere, and it needs no rule of its own.
+One idea: each is a formula in `lax` with operands that are safe in the branches that are not chosen; the terms have
+derivatives of their own, which neither overflow nor cancel.
 
-Read next: `normal.py`.
+Read next: `slopes.py`, `normal.py`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import lax, typeof
+from calque_core import Primitive, lax, typeof
+from calque_core.extend import deviance
 from calque_numpy.scipy.floats import elementwise
+from calque_numpy.scipy.slopes import declare
 
 Value = Any
 
@@ -108,18 +110,24 @@ def erfinv(y: Value, /) -> Value:
 # Terms of entropies and divergences
 
 
-def _vanishing(x: Value, is_edge: Value) -> Value:
-    """Return a function that is 0 at x = 0 with an infinite derivative, as x log(x) but for its sign."""
-    return lax.sqrt(where_safe(is_edge, x, 1.0))
+def _product(name: str, log: Callable[[Value], Value], zero: float) -> Primitive:
+    """Return x log(y), where log is infinite at `zero` and undefined below; 0 for x = 0 and every y."""
+
+    def formula(x: Value, y: Value) -> Value:
+        is_zero = (x == 0.0) & (y == y)  # noqa: PLR0124  NaN is no number
+        return lax.select(is_zero, 0.0, x * log(lax.select(is_zero, zero + 1.0, y)))
+
+    def slope_x(out: Value, x: Value, y: Value) -> Value:
+        return log(lax.select((x == 0.0) & (y < zero), zero + 1.0, y))
+
+    def slope_y(out: Value, x: Value, y: Value) -> Value:
+        is_edge = (x == 0.0) & (y <= zero)
+        return lax.select(is_edge, 0.0, x / (lax.select(is_edge, zero + 1.0, y) - zero))
+
+    return declare(name, formula, slope_x, slope_y)
 
 
-def _product(x: Value, y: Value, log: Callable[[Value], Value], zero: float) -> Value:
-    """Return x log(y), where log is infinite at `zero` and undefined below."""
-    is_zero = lax.eq(x, 0.0)
-    is_edge = lax.bitwise_and(is_zero, lax.eq(y, zero))
-    is_unsafe = lax.bitwise_and(is_zero, lax.bitwise_or(lax.le(y, zero), lax.eq(y, np.inf)))
-    product = lax.mul(x, log(where_safe(lax.bitwise_not(is_unsafe), y, zero + 1.0)))
-    return lax.select(is_edge, lax.sub(0.0, _vanishing(x, is_edge)), product)
+xlogy_p, xlog1py_p = _product("xlogy", lax.log, 0.0), _product("xlog1py", lax.log1p, -1.0)
 
 
 @elementwise()
@@ -135,7 +143,7 @@ def xlogy(x: Value, y: Value, /) -> Value:
     >>> xlogy(np.array([0.0, 2.0]), np.array([0.0, 1.0]))
     array([0., 0.])
     """
-    return _product(x, y, lax.log, 0.0)
+    return xlogy_p.bind(x, y)
 
 
 @elementwise()
@@ -150,7 +158,22 @@ def xlog1py(x: Value, y: Value, /) -> Value:
     >>> xlog1py(0.0, -1.0)
     np.float64(0.0)
     """
-    return _product(x, y, lax.log1p, -1.0)
+    return xlog1py_p.bind(x, y)
+
+
+def _entr_formula(x: Value) -> Value:
+    is_inner = ~(x <= 0.0)
+    y = lax.select(is_inner, x, 1.0)
+    return lax.select(is_inner, -(y * lax.log(y)), lax.select(x < 0.0, -np.inf, lax.full_like(x, 0.0)))
+
+
+def _entr_slope(out: Value, x: Value) -> Value:
+    """Return -log(x) - 1; 0 for negative x, where the function is constant."""
+    is_negative = x < 0.0
+    return lax.select(is_negative, 0.0, -lax.log(lax.select(is_negative, 1.0, x)) - 1.0)
+
+
+entr_p = declare("entr", _entr_formula, _entr_slope)
 
 
 @elementwise()
@@ -165,32 +188,64 @@ def entr(x: Value, /) -> Value:
     >>> entr(np.array([-1.0, 0.0, 1.0]))
     array([-inf,   0.,  -0.])
     """
-    is_edge, is_negative = lax.eq(x, 0.0), lax.lt(x, 0.0)
-    y = where_safe(lax.bitwise_not(lax.bitwise_or(is_edge, is_negative)), x, 1.0)
-    return lax.select(
-        is_edge, _vanishing(x, is_edge), lax.select(is_negative, -np.inf, lax.neg(lax.mul(y, lax.log(y))))
-    )
+    return entr_p.bind(x)
 
 
-def _divergence(x: Value, y: Value) -> tuple[Value, Value]:
-    """Return x log(x / y), and where it is undefined and counts as infinite."""
-    is_edge = lax.bitwise_and(lax.eq(x, 0.0), lax.ge(y, 0.0))
-    is_inner = lax.bitwise_and(lax.gt(x, 0.0), lax.gt(y, 0.0))
-    is_nan = lax.bitwise_or(lax.ne(x, x), lax.ne(y, y))
-    is_used = lax.bitwise_or(is_inner, is_nan)
-    p, q = where_safe(is_used, x, 1.0), where_safe(is_used, y, 1.0)
-    edge = _vanishing(x, is_edge)
-    edge = lax.select(lax.eq(y, 0.0), edge, lax.sub(0.0, edge))
-    out = lax.select(is_edge, edge, lax.mul(p, _log_of_ratio(p, q)))
-    return out, lax.bitwise_not(lax.bitwise_or(is_edge, is_used))
+def _is_outside(x: Value, y: Value) -> Value:
+    """Tell where a divergence is infinite: x or y is negative, or y alone is 0."""
+    is_inside = ((x == 0.0) & (y >= 0.0)) | ((x > 0.0) & (y > 0.0)) | (x != x) | (y != y)  # noqa: PLR0124
+    return ~is_inside
 
 
-def _log_of_ratio(p: Value, q: Value) -> Value:
-    """Return log(p / q), also where the ratio overflows or loses digits."""
-    ratio, info = lax.stop_gradient(lax.div(p, q)), np.finfo(typeof(p).dtype)
-    is_normal = lax.bitwise_and(lax.ge(ratio, float(info.tiny)), lax.le(ratio, float(info.max)))
-    near = lax.div(where_safe(is_normal, p, 1.0), where_safe(is_normal, q, 1.0))
-    return lax.select(is_normal, lax.log(near), lax.sub(lax.log(p), lax.log(q)))
+def _log_of_ratio(x: Value, y: Value) -> Value:
+    """Return log(x / y), also where the ratio overflows or loses digits; -inf for x = 0, and inf for two zeros."""
+    ratio, info = lax.stop_gradient(x / y), np.finfo(typeof(x).dtype)
+    is_normal = (ratio >= float(info.tiny)) & (ratio <= float(info.max))
+    near = lax.select(is_normal, x, 1.0) / lax.select(is_normal, y, 1.0)
+    out = lax.select(is_normal, lax.log(near), lax.log(x) - lax.log(y))
+    return lax.select(x == 0.0, lax.select(y == 0.0, np.inf, lax.full_like(x, -np.inf)), out)
+
+
+def _relative_entropy(x: Value, y: Value) -> Value:
+    is_zero = x == 0.0
+    product = x * _log_of_ratio(lax.select(is_zero, 1.0, x), lax.select(is_zero, 1.0, y))
+    return lax.select(is_zero & (y == y), 0.0, product)  # noqa: PLR0124
+
+
+def _rel_entr_formula(x: Value, y: Value) -> Value:
+    return lax.select(_is_outside(x, y), np.inf, _relative_entropy(x, y))
+
+
+def _kl_div_formula(x: Value, y: Value) -> Value:
+    """Return x log(x / y) - x + y; where the terms cancel, x (t - log(1 + t)) with t = (y - x) / x."""
+    is_close = (x > 0.0) & (y > 0.6 * x) & (y < 1.4 * x)
+    p, q = lax.select(is_close, x, 1.0), lax.select(is_close, y, 1.0)
+    close = p * deviance((q - p) / p, q / p)
+    out = lax.select(is_close, close, _relative_entropy(x, y) + (y - x))
+    return lax.select(_is_outside(x, y), np.inf, out)
+
+
+def _inside(slope: Callable[[Value, Value], Value]) -> Callable[..., Value]:
+    """Return a slope that is 0 where the divergence is infinite."""
+    return lambda out, x, y: lax.select(_is_outside(x, y), 0.0, slope(x, y))
+
+
+def _over(x: Value, y: Value) -> Value:
+    return x / lax.select(y == 0.0, 1.0, y)
+
+
+rel_entr_p = declare(
+    "rel_entr",
+    _rel_entr_formula,
+    _inside(lambda x, y: _log_of_ratio(x, y) + 1.0),
+    _inside(lambda x, y: -_over(x, y)),
+)
+kl_div_p = declare(
+    "kl_div",
+    _kl_div_formula,
+    _inside(_log_of_ratio),
+    _inside(lambda x, y: lax.select(y == 0.0, 1.0, _over(y - x, y))),
+)
 
 
 @elementwise()
@@ -205,8 +260,7 @@ def rel_entr(x: Value, y: Value, /) -> Value:
     >>> rel_entr(np.array([0.0, 1.0, 1.0]), np.array([2.0, 1.0, 0.0]))
     array([ 0.,  0., inf])
     """
-    out, is_infinite = _divergence(x, y)
-    return lax.select(is_infinite, np.inf, out)
+    return rel_entr_p.bind(x, y)
 
 
 @elementwise()
@@ -221,5 +275,4 @@ def kl_div(x: Value, y: Value, /) -> Value:
     >>> kl_div(np.array([0.0, 1.0, 1.0]), np.array([2.0, 1.0, 0.0]))
     array([ 2.,  0., inf])
     """
-    out, is_infinite = _divergence(x, y)
-    return lax.select(is_infinite, np.inf, lax.add(lax.sub(out, x), y))
+    return kl_div_p.bind(x, y)
