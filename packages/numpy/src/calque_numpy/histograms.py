@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, ShapeError, canonicalize_dtype, implements, lax, typeof
-from calque_core.extend import integer, is_array_like
+from calque_core.extend import integer, is_array_like, short_repr
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, ravel
 from calque_core.extend.numpy_functions import max as largest
@@ -35,8 +35,8 @@ def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Va
 
     Shapes: [n + 1] for n bins.
     Raises: TypeError for complex numbers, which fill no intervals, for a rule by name where values are not known or
-    have weights, or a number that is no integer; ValueError for fewer than one bin, or a known range that is not finite
-    or not in order.
+    have weights, or a number that is no integer; ValueError for fewer than one bin, for known edges that do not
+    increase, or a known range that is not finite or not in order.
 
     >>> import numpy as np
     >>> from calque_numpy import histogram_bin_edges
@@ -53,7 +53,7 @@ def histogram_bin_edges(a: Value, bins: Any = 10, range: Any = None, weights: Va
     if isinstance(bins, str):
         bins = _number_by_rule(a, bins, range, weights)
     if not _is_scalar(bins):
-        return asarray(bins)
+        return _increasing(asarray(bins))
     bins = integer("histogram", "bins", bins)
     if bins < 1:
         raise ValueError(f"histogram_bin_edges{place()}: there are {bins} bins. Give at least one.")
@@ -89,7 +89,8 @@ def _number_by_rule(a: Value, rule: str, range: Any, weights: Value) -> int:
 
 def _check_range(low: Value, high: Value) -> None:
     """Raise ValueError for a known range whose ends are not finite or not in order; a traced range gives its edges."""
-    if not all(isinstance(end, (np.ndarray, np.generic)) for end in (low, high)):
+    low, high = known_array(low), known_array(high)
+    if low is None or high is None:
         return
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ValueError(
@@ -97,6 +98,14 @@ def _check_range(low: Value, high: Value) -> None:
         )
     if low > high:
         raise ValueError(f"histogram_bin_edges{place()}: the range is {low} to {high}. Give the lower end first.")
+
+
+def _increasing(edges: Value) -> Value:
+    """Return the edges of bins.  Raises: ValueError for known edges that do not increase."""
+    values = known_array(edges)
+    if values is not None and (values[1:] < values[:-1]).any():
+        raise ValueError(f"histogram_bin_edges{place()}: the edges {short_repr(values)} do not increase. Sort them.")
+    return edges
 
 
 def _is_scalar(bins: Any) -> bool:

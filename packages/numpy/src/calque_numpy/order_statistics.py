@@ -384,8 +384,9 @@ def _interpolate(low: Value, high: Value, weight: Value) -> Value:
 def _probabilities(name: str, q: Value) -> Value:
     """Return q as floats between 0 and 1; a percentage is divided by 100."""
     q, highest = asarray(q), 100 if name.endswith("percentile") else 1
-    if isinstance(q, (np.ndarray, np.generic)) and not np.all(np.less_equal(0, q) & np.less_equal(q, highest)):
-        raise ValueError(f"{name}{place()}: q is {q}. Give numbers between 0 and {highest}.")
+    values = known_array(q)
+    if values is not None and not np.all(np.less_equal(0, values) & np.less_equal(values, highest)):
+        raise ValueError(f"{name}{place()}: q is {values}. Give numbers between 0 and {highest}.")
     if typeof(q).kind != "f":
         q = as_dtype(q, canonicalize_dtype(np.float64))
     return lax.div(q, 100) if highest == 100 else q

@@ -31,8 +31,11 @@ def is_known(*arrays: Value) -> bool:
 
 def known_array(x: Value) -> Any:
     """Return the values of an array that Python control flow may look at, as under a derivative, or None."""
-    value = known(lax.stop_gradient(x)) if is_tracer(x) else x
-    return None if value is unknown else np.asarray(value)
+    if is_tracer(x):
+        if known(x) is unknown:
+            return None
+        x = known(lax.stop_gradient(x))  # the operation refuses a tracer whose trace has ended
+    return np.asarray(x)
 
 
 def known_arrays(*arrays: Value) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
-from calque_core.extend import is_array_like, plain_types, short_repr
+from calque_core.extend import integer, is_array_like, plain_types, short_repr
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, at, check_dtypes, isnan, remainder
 from calque_numpy.creation import asarray
@@ -213,7 +213,8 @@ def bincount(x: Value, /, weights: Value = None, minlength: int = 0, *, length: 
     Under a trace the largest integer is not known: `length` is the size of the result, and larger integers are dropped.
     Shapes: x [n], weights [n] -> [m].  Dtype: the default integer, or float64 with weights.
     Raises: ShapeError unless x is a vector and the weights have its shape; TypeError for other numbers than integers,
-    or for a traced x without `length`; ValueError for negative integers that are known.
+    or for a traced x without `length`; ValueError for negative integers that are known, or a
+    negative `minlength`.
 
     >>> import numpy as np
     >>> from calque_numpy import bincount
@@ -221,6 +222,8 @@ def bincount(x: Value, /, weights: Value = None, minlength: int = 0, *, length: 
     array([1, 0, 2])
     """
     x = asarray(x)
+    if integer("bincount", "minlength", minlength) < 0:
+        raise ValueError(f"bincount{place()}: minlength is {minlength}. Give zero or more.")
     x = as_dtype(x, canonicalize_dtype(np.intp)) if typeof(x).kind == "b" else x
     if typeof(x).ndim != 1 or typeof(x).kind not in "iu":
         raise (ShapeError if typeof(x).ndim != 1 else TypeError)(

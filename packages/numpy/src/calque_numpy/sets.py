@@ -232,7 +232,7 @@ def isin(
 
     JAX's `method` may be any of its names, and changes nothing.
     Shapes: element [*s], test_elements of any shape -> [*s].
-    Raises: ValueError for another method.
+    Raises: ValueError for another method or kind.
 
     >>> import numpy as np
     >>> from calque_numpy import isin
@@ -241,6 +241,8 @@ def isin(
     """
     if method not in (None, *_METHODS):
         raise ValueError(f"isin{place()}: the method is {method!r}. Leave it out; JAX's are {', '.join(_METHODS)}.")
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"isin{place()}: the kind is {kind!r}. Leave it out; NumPy's are 'sort' and 'table'.")
     element, tests = asarray(element), ravel(asarray(test_elements))
     dtype = result_type(element, tests)
     element, tests = as_dtype(element, dtype), as_dtype(tests, dtype)

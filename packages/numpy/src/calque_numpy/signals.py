@@ -21,6 +21,7 @@ from calque_numpy.creation import asarray
 from calque_numpy.elementwise import flat_abs
 from calque_numpy.joining import concatenate
 from calque_numpy.matrices import diag
+from calque_numpy.places import known_array
 
 Value = Any
 DType = Any
@@ -113,7 +114,8 @@ def cov(  # noqa: PLR0913  (NumPy's signature)
     The divisor is n - 1, or n with `bias`, or n - ddof.  `fweights` are the numbers of repetitions of each observation,
     `aweights` their weights.
     Shapes: m [k, n], y [l, n] -> [k + l, k + l]; a vector is one variable, and one variable gives a scalar.
-    Raises: ShapeError for more than two axes, or for weights of another shape than [n].
+    Raises: ShapeError for more than two axes, or for weights of another shape than [n]; ValueError for a known weight
+    below zero; TypeError for `fweights` that are no integers.
 
     >>> import numpy as np
     >>> from calque_numpy import cov
@@ -172,6 +174,10 @@ def _weights(x: Value, fweights: Value, aweights: Value) -> Value | None:
     for w in each:
         if typeof(w).shape != typeof(x).shape[1:]:
             raise ShapeError(f"cov of {typeof(x)}{place()}: the weights are {typeof(w)}. Give one for each column.")
+        if (values := known_array(w)) is not None and (values < 0).any():
+            raise ValueError(f"cov{place()}: the weight {values.min()} is negative. Give numbers of zero or more.")
+    if fweights is not None and typeof(each[0]).kind not in "biu":
+        raise TypeError(f"cov{place()}: fweights is {typeof(each[0])}. Give integers, or aweights.")
     each = [as_dtype(w, canonicalize_dtype(np.float64)) for w in each]
     return math.prod(each[1:], start=each[0]) if each else None
 

@@ -86,13 +86,15 @@ def argsort(
 def partition(a: Value, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Value:
     """Return the elements with the kth in its sorted place, smaller ones before it: here they are sorted.
 
-    Raises: ValueError for a position or an axis out of range; TypeError for `order`, or a position that is no integer.
+    Raises: ValueError for a position or an axis out of range, or another kind; TypeError for `order`, or a position
+    that is no integer.
 
     >>> import numpy as np
     >>> from calque_numpy import partition
     >>> partition(np.array([3, 1, 2]), 1)
     array([1, 2, 3])
     """
+    _check_kind("partition", kind)
     _check_positions("partition", a, kth, axis)
     return sort(a, axis, None, order)
 
@@ -109,8 +111,14 @@ def argpartition(a: Value, kth: Any, axis: int | None = -1, kind: str = "introse
     array([1, 2, 0])
     """
     a = a if typeof(a).ndim else ravel(a)
+    _check_kind("argpartition", kind)
     _check_positions("argpartition", a, kth, axis)
     return argsort(a, axis, None, order)
+
+
+def _check_kind(name: str, kind: str) -> None:
+    if kind != "introselect":
+        raise ValueError(f"{name}{where()}: the kind is {kind!r}. Leave it out.")
 
 
 def _check_positions(name: str, a: Value, kth: Any, axis: int | None) -> None:

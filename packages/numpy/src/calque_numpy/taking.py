@@ -111,7 +111,7 @@ def take_along_axis(
     Shapes: arr [*s, n, *t], indices [*s, k, *t] -> [*s, k, *t]; axes of size 1 are broadcast.  JAX's `mode` is "clip",
     "fill" or "promise_in_bounds", as for `x.at[index].get`; without it traced positions are clipped.
     Raises: IndexError for a known position out of bounds without a mode; ValueError for another number of axes or an
-    unknown mode.
+    unknown mode; TypeError for indices that are no integers.
 
     >>> import numpy as np
     >>> from calque_numpy import take_along_axis
@@ -132,6 +132,8 @@ def along_axis(name: str, arr: Value, indices: Value, axis: int) -> tuple[Value,
         raise ValueError(
             f"{name} of {typeof(arr)}{place()}: the indices are {typeof(indices)}. Give as many axes as the array has."
         )
+    if typeof(indices).kind == "b":
+        raise TypeError(f"{name} of {typeof(arr)}{place()}: the indices are {typeof(indices)}. Give integers.")
     checked_positions(name, indices, shape[axis], "raise")
     own = (np.arange(n).reshape([n if e == d else 1 for e in range(ndim)]) for d, n in enumerate(shape))
     return tuple(indices if d == axis else position for d, position in enumerate(own))
