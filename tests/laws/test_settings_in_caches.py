@@ -165,7 +165,7 @@ CONTAINERS = {
     "calque_xla_backend.runtime.placement._placements": "devices and shardings",
     "calque_xla_backend.runtime.placement._canonical": "meshes and tilings",
     "calque_xla_backend.runtime.placement._device_types": "types and placements",
-    "calque_xla_backend.calls.cache._by_function": "by function; the settings are in the keys inside",
+    "calque_xla_backend.calls.cache._by_owner": "by function or object; the settings are in the keys inside",
 }
 MUTABLE = (dict, list, set, weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
 WRAPPER = type(functools.cache(lambda: None))

@@ -1,10 +1,12 @@
+import functools
 import gc
+import types
 import weakref
 
 import numpy as np
 import pytest
 
-from calque_core import config, jaxprs_in_params, make_jaxpr
+from calque_core import config, jaxprs_in_params, make_jaxpr, pure_callback
 from calque_core.extend import StaticArguments, advance_rule_epoch, entered
 from calque_core.lax import fori_loop
 from calque_xla_backend import clear_caches, device_put, jit
@@ -20,24 +22,24 @@ def test_the_cache_is_weak_in_the_function():
         return x + 1.0
 
     gc.collect()
-    before = len(cache._by_function)
+    before = len(cache._by_owner)
     jitted = jit(f)
     jitted(1.0)
-    assert len(cache._by_function) == before + 1
+    assert len(cache._by_owner) == before + 1
     ref = weakref.ref(f)
     del f, jitted
     gc.collect()
     assert ref() is None
-    assert len(cache._by_function) == before
+    assert len(cache._by_owner) == before
 
 
 def test_2000_dropped_lambdas_leave_nothing_behind():
     gc.collect()
-    before = len(cache._by_function)
+    before = len(cache._by_owner)
     for k in range(2000):
         make_jaxpr(jit(lambda x, k=k: x + k))(1.0)
     gc.collect()
-    assert len(cache._by_function) == before
+    assert len(cache._by_owner) == before
 
 
 def test_callables_that_compare_equal_do_not_share_traces():
@@ -280,3 +282,131 @@ def test_a_cleared_function_is_traced_once_more_by_every_jit_of_it():
     first.clear_cache()
     assert [jitted(x) for jitted in (second, first, second)] == [2.0, 2.0, 2.0]
     assert len(notes) == 2
+
+
+class Model:
+    """A user's object: `count` is the number of traces of its method."""
+
+    def __init__(self, factor=2.0):
+        self.factor, self.count = factor, 0
+
+    def step(self, x, power=1):
+        self.count += 1
+        return x**power * self.factor
+
+    @classmethod
+    def scaled(cls, x):
+        return x * 3.0
+
+
+def test_a_method_is_traced_once_although_python_makes_it_anew_at_each_access():
+    model = Model()
+    assert [float(jit(model.step)(1.0)) for _ in range(5)] == [2.0] * 5
+    assert model.count == 1
+    jit(model.step)(np.ones(3))
+    assert model.count == 2
+    first, second = [jit(model.step, static_argnames="power")(2.0, power=2) for _ in range(2)]
+    assert (float(first), float(second), model.count) == (8.0, 8.0, 3)
+    make_jaxpr(jit(model.step))(1.0)
+    assert model.count == 3
+    jit(Model.scaled)(1.0)
+    assert jit(Model.scaled).cache_info().traces == 1
+
+
+def test_methods_of_objects_that_compare_equal_do_not_share_traces():
+    class Equal(Model):
+        def __eq__(self, other):
+            return True
+
+        def __hash__(self):
+            return 1
+
+    first, second = Equal(2.0), Equal(3.0)
+    assert [float(jit(model.step)(1.0)) for model in (first, second, first)] == [2.0, 3.0, 2.0]
+
+
+def test_methods_of_one_object_do_not_share_traces():
+    class Two(Model):
+        def other(self, x):
+            return x + 10.0
+
+    model = Two()
+    assert [float(f(1.0)) for f in (jit(model.step), jit(model.other), jit(model.step))] == [2.0, 11.0, 2.0]
+
+
+def test_a_method_that_is_replaced_is_traced_anew():
+    class Patched(Model):
+        pass
+
+    model = Patched()
+    assert jit(model.step)(1.0) == 2.0
+    Patched.step = lambda self, x: x + 1.0
+    assert jit(model.step)(5.0) == 6.0
+
+
+def test_one_partial_is_traced_once():
+    model = Model()
+    partial = functools.partial(model.step, power=2)
+    assert [float(jit(partial)(3.0)) for _ in range(3)] == [18.0] * 3
+    assert model.count == 1
+    assert jit(functools.partial(model.step, power=3))(3.0) == 54.0
+
+
+def ruled(model):
+    """Give a model a method whose program refers to the model, by a callback."""
+    model.step = types.MethodType(lambda self, x: pure_callback(self.called, x, x) * self.factor, model)
+    model.called = lambda x: x * model.factor
+    return model
+
+
+MODELS = {
+    "plain": Model,
+    "with a callback to itself": lambda: ruled(Model()),
+    "with a partial of itself": lambda: with_partial(Model()),
+}
+
+
+def with_partial(model):
+    model.step = functools.partial(model.step)
+    return model
+
+
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+def test_the_cache_of_a_method_dies_with_its_object(make):
+    gc.collect()
+    before = len(cache._by_owner)
+    model = make()
+    want = float(jit(model.step)(1.0))
+    jitted = jit(model.step)
+    assert [float(jitted(1.0)), float(jit(model.step)(1.0))] == [want, want]
+    ref = weakref.ref(model)
+    del model
+    gc.collect()
+    assert ref() is not None  # the jitted method needs it
+    del jitted
+    gc.collect()
+    assert ref() is None
+    assert len(cache._by_owner) == before
+
+
+def test_a_method_of_an_object_without_weak_references_is_traced_at_each_jit():
+    class Slotted:
+        __slots__ = ("factor",)
+
+        def step(self, x):
+            return x * self.factor
+
+    model = Slotted()
+    model.factor = 2.0
+    assert jit(model.step)(1.0) == 2.0
+    model.factor = 3.0
+    assert jit(model.step)(1.0) == 3.0
+
+
+def test_an_attribute_that_changes_is_seen_after_clear_cache():
+    model = Model(2.0)
+    assert jit(model.step)(1.0) == 2.0
+    model.factor = 5.0
+    assert jit(model.step)(1.0) == 2.0  # as a variable that a jitted function closes over
+    jit(model.step).clear_cache()
+    assert jit(model.step)(1.0) == 5.0

@@ -78,6 +78,23 @@ def test_a_file_larger_than_the_bound_is_not_read(tmp_path):
     assert small.size() == (0, 0)
 
 
+STRANGE = {
+    "a pipe": lambda path: os.mkfifo(path),
+    "a link to a device": lambda path: path.symlink_to("/dev/zero"),
+    "a link to a file": lambda path: path.symlink_to(__file__),
+    "a link to nothing": lambda path: path.symlink_to("/nowhere"),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes and devices are files on POSIX")
+@pytest.mark.parametrize("make", STRANGE.values(), ids=STRANGE)
+def test_what_is_no_file_is_no_entry_and_is_replaced(entries, make):
+    make(file_of(entries))
+    assert entries.read(KEY) is None  # and waits for nobody
+    entries.write(KEY, PAYLOAD)
+    assert entries.read(KEY) == PAYLOAD
+
+
 def test_entries_that_were_not_used_for_longest_go_first(tmp_path):
     size = len(pack(KEY, PAYLOAD))
     entries = Entries(str(tmp_path), 4 * size)

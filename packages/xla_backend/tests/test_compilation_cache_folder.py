@@ -117,6 +117,48 @@ def test_a_folder_that_others_may_replace_is_refused(tmp_path, is_made):
 
 
 @posix
+def test_a_folder_that_a_group_may_replace_is_refused(tmp_path):
+    folder = tmp_path / "open" / "closed" / "cache"
+    folder.mkdir(parents=True, mode=0o700)
+    folder.parents[1].chmod(0o770)
+    assert refusal(str(folder)) == (
+        f"other users may replace {folder}, because the group of {folder.parents[1]} may write to it; "
+        "`chmod g-w` closes it"
+    )
+    folder.parents[1].chmod(0o1770)
+    assert refusal(str(folder)) == ""
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o700, 0o1777])
+def test_a_folder_inside_of_another_users_is_refused(tmp_path, monkeypatch, mode):
+    folder, other = tmp_path / "theirs" / "cache", tmp_path / "theirs"
+    folder.mkdir(parents=True, mode=0o700)
+    other.chmod(mode)
+    owned, status_of = other.stat(), folders.os.stat
+    stranger = SimpleNamespace(st_mode=owned.st_mode, st_uid=owned.st_uid + 1)
+    monkeypatch.setattr(
+        folders.os, "stat", lambda path, **how: stranger if path == str(other) else status_of(path, **how)
+    )
+    assert refusal(str(folder)) == (
+        f"another user may replace {folder}, because {other} belongs to the user of number {owned.st_uid + 1}"
+    )
+
+
+@posix
+def test_a_link_that_others_may_replace_is_refused(tmp_path):
+    target, shared = tmp_path / "cache", tmp_path / "shared"
+    target.mkdir(mode=0o700)
+    shared.mkdir(mode=0o700)
+    (shared / "link").symlink_to(target)
+    assert refusal(str(shared / "link")) == ""
+    shared.chmod(0o777)
+    assert refusal(str(shared / "link")) == (
+        f"every user may replace {shared / 'link'}, because every user may write to {shared}"
+    )
+
+
+@posix
 def test_a_link_is_judged_by_the_folder_that_it_names(tmp_path):
     target, link = tmp_path / "target", tmp_path / "link"
     target.mkdir()

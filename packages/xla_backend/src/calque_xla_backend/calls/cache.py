@@ -1,8 +1,9 @@
 """The cache of `jit`: all that is kept of a function, in one object.
 
 One idea: a `JitCache` belongs to one function with one choice of static arguments, is shared by every `jit` of it, and
-dies with the function.  Every key has the settings, the named axes and the rule epoch; `Call.key` makes it.  The
-program of the last call, which is run without a key, is dropped when a rule is replaced.
+dies with the function.  A bound method is one function of its object, although Python makes a new one at each access;
+its cache dies with the object.  Every key has the settings, the named axes and the rule epoch; `Call.key` makes it.
+The program of the last call, which is run without a key, is dropped when a rule is replaced.
 
 A trace that captured tracers of an enclosing trace is valid only inside it: the trace that owns the tracers keeps it.
 """
@@ -11,13 +12,15 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Hashable, Iterator, Sequence
-from types import FunctionType
+from functools import partial
+from types import FunctionType, MethodType
 from typing import Any
 
 from calque_core import evaluation, is_tracer, rule_epoch
 from calque_core.extend import DEFAULT_SETTINGS, JaxprTrace, Settings, StaticKeys, forget_with_rules, here
 from calque_xla_backend.calls.call import Key, TracedCall
 from calque_xla_backend.calls.compiled import NOT_COMPILED, CompiledCall
+from calque_xla_backend.calls.reach import refers_to
 from calque_xla_backend.runtime.placement import DeviceType
 from calque_xla_backend.runtime.profiler import is_profiling
 
@@ -112,6 +115,7 @@ class JitCache:
         """Keep a trace while the function lives; with captured tracers, while their trace is open."""
         owners = {id(x._trace): x._trace for x in traced.captured if is_tracer(x)}
         if not owners:
+            release_if_held(fun, traced, key, self)
             self.traces[key] = traced
         elif len(owners) == 1:
             owner = owners.popitem()[1]
@@ -142,28 +146,73 @@ def _enclosing_traces() -> Iterator[JaxprTrace]:
 _all: weakref.WeakSet[JitCache] = weakref.WeakSet()  # for `clear_caches`
 # By id: a function may have an `==`.  A callback in a trace that refers to the function keeps it here until `clear`:
 # only the function itself could own its caches without that, and then its attributes would show them.
-_by_function: dict[int, tuple[weakref.ref[Any], dict[Hashable, JitCache]]] = {}
+_by_owner: dict[int, tuple[weakref.ref[Any], dict[Hashable, JitCache]]] = {}
 
 
 def cache_of(fun: Any, static: Hashable) -> JitCache:
-    """Return the cache of a function with these static arguments; a new cache for any other callable.
+    """Return the cache of a function, a method or a partial with these static arguments; a new cache for others.
 
-    The trace of an object can hold the object, if its derivative rules call it: a cache here would never be freed.
+    The trace of another object can hold the object, if its derivative rules call it: a cache here would never be freed.
     """
-    if not isinstance(fun, FunctionType):
+    owner, key = _owned(fun, static)
+    if owner is None:
         return JitCache()
-    entry = _by_function.get(id(fun))
-    if entry is None or entry[0]() is not fun:
-        number = id(fun)
-        entry = _by_function[number] = weakref.ref(fun, lambda dead: _forget(number, dead)), {}
+    number = id(owner)
+    entry = _by_owner.get(number)
+    if entry is None or entry[0]() is not owner:
+        try:
+            entry = _by_owner[number] = weakref.ref(owner, lambda dead: _forget(number, dead)), {}
+        except TypeError:  # an object with slots
+            return JitCache()
     caches = entry[1]
-    return caches[static] if static in caches else caches.setdefault(static, JitCache())
+    return caches[key] if key in caches else caches.setdefault(key, JitCache())
+
+
+def _owned(fun: Any, static: Hashable) -> tuple[Any, Hashable]:
+    """Return the object with which the cache of `fun` dies, None for no such object, and its key among the caches."""
+    kind = type(fun)
+    if kind is MethodType and type(fun.__func__) is FunctionType:
+        return fun.__self__, _Method(fun.__func__, static)
+    return (fun if isinstance(fun, (FunctionType, partial)) else None), static
+
+
+class _Method:
+    """The key of a method in the caches of its object: the function, weakly, and the static arguments."""
+
+    __slots__ = ("function", "hash", "static")
+
+    def __init__(self, function: FunctionType, static: Hashable) -> None:
+        self.function, self.static = weakref.ref(function), static
+        self.hash = hash((id(function), static))
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Method):
+            return NotImplemented
+        function = self.function()
+        return function is not None and function is other.function() and self.static == other.static
+
+
+def release_if_held(fun: Any, traced: TracedCall, key: Key, cache: JitCache) -> None:
+    """Let jitted functions alone keep the cache of a method or a partial whose trace refers to its object.
+
+    Later calls of `jit` then trace anew: kept here, the cache would keep the object alive.
+    """
+    owner, _ = _owned(fun, ())
+    entry = None if type(fun) is FunctionType else _by_owner.get(id(owner))
+    if entry is None or entry[0]() is not owner:
+        return
+    if refers_to(traced.jaxpr, (key, traced.in_tree.nodes, traced.out_tree.nodes), owner):
+        for name in [name for name, kept in entry[1].items() if kept is cache]:
+            entry[1].pop(name, None)
 
 
 def _forget(number: int, dead: weakref.ref[Any]) -> None:
-    entry = _by_function.get(number)
-    if entry is not None and entry[0] is dead:  # another function may have this id by now
-        del _by_function[number]
+    entry = _by_owner.get(number)
+    if entry is not None and entry[0] is dead:  # another object may have this id by now
+        del _by_owner[number]
 
 
 @forget_with_rules

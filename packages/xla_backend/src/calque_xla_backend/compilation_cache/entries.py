@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import stat
 import struct
 import time
 from collections.abc import Iterator
@@ -80,9 +81,10 @@ class Entries:
         """Return the payload for a key, and note its use; None if there is no entry, or a damaged one."""
         path = self._path(key)
         try:
-            with open(path, "rb") as file:
-                is_too_large = os.fstat(file.fileno()).st_size > self.max_bytes
-                entry = b"" if is_too_large else file.read()
+            with open(path, "rb", opener=_open_at_once) as file:
+                status = os.fstat(file.fileno())
+                is_read = stat.S_ISREG(status.st_mode) and status.st_size <= self.max_bytes  # a device has no end
+                entry = file.read() if is_read else b""
         except OSError:
             return None
         try:
@@ -162,6 +164,11 @@ class Entries:
 def _open_private(path: str, flags: int) -> int:
     """Open a new file that no other user can read."""
     return os.open(path, flags, 0o600)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file, and no link; a pipe without a writer does not wait for one."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
 
 
 def _unlink_all(files: list[_File]) -> None:

@@ -70,9 +70,9 @@ def refusal(folder: str) -> str:
         real = os.path.realpath(folder)
         if os.path.exists(real) and (reason := _reason_against(folder, os.stat(real))):
             return reason
-        for parent in _parents(real):
-            if sys.platform != "win32" and os.path.exists(parent) and _is_open_to_all(os.stat(parent).st_mode):
-                return f"every user may replace {folder}, because every user may write to {parent}"
+        for parent in dict.fromkeys([*_parents(real), *_parents(os.path.abspath(folder))]):
+            if sys.platform != "win32" and os.path.exists(parent) and (reason := _reason_around(os.stat(parent))):
+                return f"{reason[0]} may replace {folder}, because {reason[1].format(parent)}"
     except OSError as error:
         return str(error)
     return ""
@@ -101,9 +101,20 @@ def _parents(folder: str) -> list[str]:
     return parents
 
 
-def _is_open_to_all(mode: int) -> bool:
-    """Tell whether every user may rename the entries of a folder; under the sticky bit each renames only their own."""
-    return bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
+def _reason_around(status: os.stat_result) -> tuple[str, str] | None:
+    """Return who may rename the entries of a folder beside this user and root, and why, with a place for its name.
+
+    Under the sticky bit users rename only their own entries, but the owner of the folder renames all.
+    """
+    if status.st_uid not in (0, os.geteuid()):
+        return "another user", f"{{}} belongs to the user of number {status.st_uid}"
+    if status.st_mode & stat.S_ISVTX:
+        return None
+    if status.st_mode & stat.S_IWOTH:
+        return "every user", "every user may write to {}"
+    if status.st_mode & stat.S_IWGRP:
+        return "other users", "the group of {} may write to it; `chmod g-w` closes it"
+    return None
 
 
 def obstacle(folder: str) -> str:

@@ -34,6 +34,7 @@ from calque_xla_backend.modules.lowering import (
 )
 from calque_xla_backend.modules.meshes import sharding_attribute
 from calque_xla_backend.modules.recording import Recorded, Templates
+from calque_xla_backend.modules.reuse import reused_by
 from calque_xla_backend.modules.tokens import current_token
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, cached_in_context
 from calque_xla_backend.runtime.partition import Partition
@@ -84,8 +85,11 @@ def lower_jaxpr_to_module(
         main = lower_function(module_context, jaxpr, "main", f"jit({name})/", takes_token=False)
         main.attributes["sym_visibility"] = ir.StringAttr.get("public")
         arguments: list[Attributes] = [{} for _ in (*constants, *jaxpr.invars)]
+        is_divided = partition is not None and len(partition.devices) > 1  # then equal types may be divided otherwise
+        reused = {} if is_divided else reused_by(jaxpr, donated)
         for i in donated:
-            arguments[len(constants) + i][_DONOR] = ir.BoolAttr.get(True)
+            name_of_use, value = (_RESULT, _int32(reused[i])) if i in reused else (_DONOR, ir.BoolAttr.get(True))
+            arguments[len(constants) + i][name_of_use] = value
         results: list[Attributes] = [{} for _ in jaxpr.outvars]
         if partition is not None:
             _divide(module_context, arguments[len(constants) :], jaxpr.in_avals, partition.arguments)
@@ -111,7 +115,7 @@ def _module_context(module: ir.Module, platform: str, partition: Partition | Non
 
 
 Attributes = dict[str, ir.Attribute]
-_DONOR, _SHARDING = "jax.buffer_donor", "sdy.sharding"
+_DONOR, _RESULT, _SHARDING = "jax.buffer_donor", "tf.aliasing_output", "sdy.sharding"
 
 
 def _divide(
