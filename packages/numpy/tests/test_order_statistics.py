@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import make_jaxpr
+from calque_core import jaxpr_as_fun, make_jaxpr
 from calque_core.config import disable_jit
 from calque_numpy.order_statistics import METHODS
 
@@ -86,8 +86,22 @@ def test_wrong_arguments_are_refused():
             cnp.quantile(x, 0.5, method="lin")
         with pytest.raises(TypeError, match=r"quantile of complex128\[2\].*there are only real quantiles"):
             cnp.quantile(np.ones(2) * 1j, 0.5)
-        with pytest.raises(ValueError, match=r"median of float64\[0,3\].*there are no elements over the axes \(0,\)"):
-            cnp.median(x[:0], 0)
+        with pytest.raises(ValueError, match=r"quantile of float64\[0,3\].*there are no elements over the axes \(0,\)"):
+            cnp.quantile(x[:0], 0.5, 0)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "complex64"])
+@pytest.mark.parametrize("name", ["median", "nanmedian", "nanquantile", "nanpercentile"])
+def test_a_median_of_no_elements_is_nan_as_numpys(name, dtype):
+    if dtype == "complex64" and "median" not in name:
+        pytest.skip("there are only real quantiles")
+    x = np.zeros((0, 3), dtype)
+    q = () if "median" in name else (0.5,)
+    with pytest.warns(RuntimeWarning):
+        want = getattr(np, name)(x, *q, 0)
+    (got,) = jaxpr_as_fun(make_jaxpr(lambda x: getattr(cnp, name)(x, *q, 0))(x))(x)
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int64", "float16", "float32", "float64"])

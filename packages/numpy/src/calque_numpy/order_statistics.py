@@ -82,9 +82,9 @@ _DISCRETE = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest"
 
 
 def _rows(name: str, a: Value, axis: Axes) -> tuple[Value, tuple[int, ...]]:
-    """Return the array with the reduced axes joined in front, and these axes.
+    """Return the array with the reduced axes joined in front, and these axes; NaN for no elements, as NumPy.
 
-    Raises: ValueError for no elements.
+    Raises: ValueError for no elements of `quantile` and `percentile`, as NumPy refuses them.
     """
     a = asarray(a)
     aval = typeof(a)
@@ -92,9 +92,9 @@ def _rows(name: str, a: Value, axis: Axes) -> tuple[Value, tuple[int, ...]]:
     kept = [d for d in range(aval.ndim) if d not in axes]
     count = math.prod(aval.shape[d] for d in axes)
     rows = lax.reshape(lax.transpose(a, (*axes, *kept)), (count, *(aval.shape[d] for d in kept)))
-    if not count:
+    if not count and name in ("quantile", "percentile"):
         raise ValueError(f"{name} of {aval}{place()}: there are no elements over the axes {axes}.")
-    return rows, axes
+    return (rows if count else lax.full((1, *typeof(rows).shape[1:]), np.nan, _float_dtype(rows))), axes
 
 
 def _float_dtype(rows: Value) -> np.dtype[Any]:
@@ -116,7 +116,7 @@ def median(
     """Return the middle element over `axis`, or the mean of the two in the middle; NaN if an element is NaN.
 
     Dtype: kept for floats, float64 for integers.  Complex numbers are sorted by the real part first.
-    Raises: ValueError for an axis out of range, or for no elements; TypeError for `out`.
+    Raises: ValueError for an axis out of range; TypeError for `out`.
 
     >>> import numpy as np
     >>> from calque_numpy import median

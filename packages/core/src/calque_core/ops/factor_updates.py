@@ -80,7 +80,8 @@ def cholesky_update_decomposition(r: Value, w: Value) -> Value:
         return dynamic_update_slice_in_dim(factor, turned, k, -2), sub(mul(cosine, row), mul(sine, old))
 
     state = factor_triangle(r), expand_dims(conjugated(w), (-2,))
-    return fori_loop(0, typeof(r).shape[-1], step, state)[0]
+    size = typeof(r).shape[-1]
+    return fori_loop(0, size, step, state)[0] if size else state[0]
 
 
 def factor_triangle(r: Value) -> Value:
