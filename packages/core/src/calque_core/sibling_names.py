@@ -70,8 +70,9 @@ NAMES = {
         "shard_map_p sharding_constraint_p shift_left shift_left_p shift_right_arithmetic shift_right_arithmetic_p "
         "shift_right_logical shift_right_logical_p sign sign_p sin sin_p sinh sinh_p slice slice_in_dim slice_p sort "
         "sort_key_val sort_p split split_p sqrt sqrt_p square square_p squeeze squeeze_p stack stack_p stop_gradient "
-        "stop_gradient_p sub sub_p switch tan tan_p tanh tanh_p threefry2x32 threefry2x32_p tile tile_p top_k top_k_p "
-        "transpose transpose_p unstack unstack_p while_loop while_p xor_p zeros_like zeta zeta_p"
+        "stop_gradient_p sub sub_p switch tan tan_p tanh tanh_p tanh_slope tanh_slope_p threefry2x32 threefry2x32_p "
+        "tile tile_p top_k top_k_p transpose transpose_p unstack unstack_p while_loop while_p xor_p zeros_like zeta "
+        "zeta_p"
     ),
     "calque_core.config": (
         "captured_constants_bytes checking_leaks cpu_devices current debug_infs debug_nans default_device "
