@@ -159,6 +159,7 @@ OPERATIONS: dict[str, list[Program]] = {
     "cos": [unary("cos", dtypes=FIELD, ulps=8, complex_ulps=64)],
     "tan": [unary("tan", numbers(low=-1.3, high=1.3), FIELD, complex_ulps=64)],
     "tanh": [unary("tanh", dtypes=FIELD, ulps=8, complex_ulps=64)],
+    "logistic_slope": [unary("logistic_slope", dtypes=FIELD, ulps=8, complex_ulps=64)],
     "tanh_slope": [unary("tanh_slope", dtypes=FIELD, ulps=8, complex_ulps=64)],
     "asin": [unary("asin", SMALL, FIELD, complex_ulps=64)],
     "acos": [unary("acos", SMALL, FIELD, complex_ulps=64)],

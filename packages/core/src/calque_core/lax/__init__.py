@@ -119,7 +119,9 @@ if _TYPE_CHECKING:
     from calque_core.ops.sharding import sharding_constraint_p
     from calque_core.ops.slices import index_in_dim, slice_in_dim
     from calque_core.ops.sort import sort, sort_key_val, sort_p
-    from calque_core.ops.special import erf, erf_inv, erf_inv_p, erf_p, erfc, erfc_p, logistic, logistic_p
+    from calque_core.ops.special import (
+        erf, erf_inv, erf_inv_p, erf_p, erfc, erfc_p, logistic, logistic_p, logistic_slope, logistic_slope_p,
+    )
     from calque_core.ops.threefry import threefry2x32, threefry2x32_p
     from calque_core.ops.top_k import approx_max_k, approx_min_k, top_k, top_k_p
     from calque_core.ops.trigonometric import (
@@ -242,7 +244,9 @@ _LATE = {
     "calque_core.ops.sharding": "sharding_constraint_p",
     "calque_core.ops.slices": "index_in_dim, slice_in_dim",
     "calque_core.ops.sort": "sort, sort_key_val, sort_p",
-    "calque_core.ops.special": "erf, erf_inv, erf_inv_p, erf_p, erfc, erfc_p, logistic, logistic_p",
+    "calque_core.ops.special": (
+        "erf, erf_inv, erf_inv_p, erf_p, erfc, erfc_p, logistic, logistic_p, logistic_slope, logistic_slope_p"
+    ),
     "calque_core.ops.threefry": "threefry2x32, threefry2x32_p",
     "calque_core.ops.top_k": "approx_max_k, approx_min_k, top_k, top_k_p",
     "calque_core.ops.trigonometric": (
@@ -268,7 +272,8 @@ __all__ = [
     # complex
     "real", "imag", "conj", "complex", "real_p", "imag_p", "conj_p", "complex_p",
     # special
-    "logistic", "erf", "erfc", "erf_inv", "logistic_p", "erf_p", "erfc_p", "erf_inv_p",
+    "logistic", "logistic_slope", "erf", "erfc", "erf_inv", "logistic_p", "logistic_slope_p", "erf_p", "erfc_p",
+    "erf_inv_p",
     # gamma
     "lgamma", "digamma", "zeta", "polygamma", "lgamma_p", "digamma_p", "zeta_p", "polygamma_p",
     # incomplete

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from calque_core.ops.approximate import declare_formula, polynomial
-from calque_core.ops.arithmetic import abs, add, div, min, mul, neg, sub
+from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
 from calque_core.ops.coefficients import SCALED_ERFC
 from calque_core.ops.compare import eq, le, lt, select
 from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
 from calque_core.ops.exponential import exp, log, sqrt, square
 from calque_core.ops.operands import floating
 from calque_core.ops.rounding import floor
+from calque_core.types.avals import typeof
 
 Value = Any
 
@@ -43,6 +44,44 @@ def logistic(x: Value) -> Value:
     np.float64(0.5)
     """
     return logistic_p.bind(floating(x))
+
+
+def logistic_slope_impl(x: Value) -> Value:
+    """Return exp(-|x|) / (1 + exp(-|x|))**2; of complex numbers y (1 - y), where y = logistic(x)."""
+    if np.iscomplexobj(x):
+        y = logistic_impl(x)
+        return y * (np.ones_like(y) - y)
+    z = np.abs(x)
+    place = z if z.ndim else None
+    z = np.exp(np.negative(z, out=place), out=place)
+    denominator = z + z.dtype.type(1)
+    denominator *= denominator
+    z /= denominator
+    return z
+
+
+def logistic_slope_decomposition(x: Value) -> Value:
+    """Return exp(-|x|) max(y, 1 - y)**2: no term cancels, and a compiled program has computed y already."""
+    y = logistic(x)
+    other = sub(1.0, y)
+    return mul(y, other) if typeof(x).kind == "c" else mul(exp(neg(abs(x))), square(max(y, other)))
+
+
+logistic_slope_p = declare("logistic_slope", REAL_OR_COMPLEX, logistic_slope_impl)
+logistic_slope_p.def_rule("decomposition", logistic_slope_decomposition)
+
+
+def logistic_slope(x: Value) -> Value:
+    """Return the derivative of the logistic function, logistic(x) logistic(-x), elementwise.
+
+    It has all digits where logistic(x) is rounded to 1, and so have its derivatives.
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> from calque_core.lax import logistic_slope
+    >>> logistic_slope(0.0)
+    np.float64(0.25)
+    """
+    return logistic_slope_p.bind(floating(x))
 
 
 # The error functions.  Source of the series of erfc: Shepherd & Laframboise (1981), Chebyshev approximation of
