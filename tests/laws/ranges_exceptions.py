@@ -37,7 +37,7 @@ class Allowance:
 IN_PROGRAMS = (COMPILED, KNOWN)
 ALLOWANCES: list[Allowance] = [
     Allowance(
-        ("*",), (1, 2), np.inf, "zeros, infinities and ends of the domain, where the right derivative is no normal number",
+        ("*",), (1, 2), np.inf, "zeros, infinities and ends of the domain, if the right derivative is no normal number",
         "a product of zero and infinity in the formula of the derivative: NaN for an infinite or vanishing one",
         only_at_ends=True,
     ),
@@ -48,7 +48,7 @@ ALLOWANCES: list[Allowance] = [
     Allowance(("lax.cbrt",), (1, 2), 16, "everywhere", "XLA's cube root is raised to the fifth power", IN_PROGRAMS),
     Allowance(
         ("lax.integer_pow*", "numpy.power*", "lax.pow*"), (0, 1, 2), np.inf, "results below the smallest normal number",
-        "the power of 1 / x would be right, and the reciprocal of the power overflows first: zero", (EVALUATED,), low=1e3,
+        "the reciprocal of a power that overflows is zero", (EVALUATED,), low=1e3,
     ),
     Allowance(
         ("lax.pow*", "lax.integer_pow*"), (1, 2), 4096, "|x| <= 0.001", "a lower power is subnormal, and loses digits",

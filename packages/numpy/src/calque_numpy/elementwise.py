@@ -200,7 +200,7 @@ def _power_of_two(n: Value, dtype: np.dtype[Any]) -> Value:
 def frexp(x: Value) -> tuple[Value, Value]:
     """Return the mantissas m and int32 exponents e with x = m * 2**e and 0.5 <= |m| < 1; both are 0 for 0.
 
-    The exponent of NaN and of infinities is 0.
+    The exponent of NaN and of infinities is 0, in compiled programs that of subnormal numbers, too: they are 0 there.
     Raises: TypeError for complex numbers.
 
     >>> import numpy as np
