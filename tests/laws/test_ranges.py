@@ -204,3 +204,22 @@ def test_an_exception_cannot_hide_a_number_lost():
     got = np.array([np.nan, np.inf, 0.0, 0.0])
     off = ranges.ulps_off(got, right, np.zeros(4, np.longdouble), np.dtype("float64"), 0.0)
     assert (off <= np.inf).tolist() == [False, False, False, True]
+
+
+# Faults of programs, where the law has functions
+
+
+def test_known_powers_of_two_do_not_overflow_together():
+    assert float(jit(lambda x: calque.numpy.ldexp(x, 2000))(1e-300)) == np.ldexp(1e-300, 2000)
+    assert float(jit(lambda: calque.numpy.ldexp(np.float64(1e300), -2000))()) == np.ldexp(1e300, -2000)
+
+
+def test_the_derivative_of_a_quotient_survives_the_compiler():
+    x, y = np.float32(1.5e-25), np.float32(1.4e-25)
+    assert float(jit(grad(lambda y: x / y))(y)) == pytest.approx(-1.5e-25 / 1.4e-25**2, rel=1e-5)
+
+
+def test_the_parts_of_a_subnormal_number_are_zero_in_a_compiled_program():
+    mantissa, exponent = jit(calque.numpy.frexp)(np.array([1e-310, 4.0]))
+    assert mantissa.tolist() == [0.0, 0.5]
+    assert exponent.tolist() == [0, 3]

@@ -226,7 +226,8 @@ def _exponent(x: Value) -> Value:
     biased = as_dtype(lax.bitwise_and(biased, bits.type(mask)), np.dtype("int32"))
     bias = np.int32(info.maxexp - 2)
     exponent = lax.sub(biased, lax.select(is_small, bias + np.int32(shift), bias))
-    return lax.select(lax.bitwise_or(lax.eq(x, 0), lax.bitwise_not(lax.is_finite(x))), 0, exponent)
+    # The bits of a number that a compiled program takes as zero are not zero; those of its product are.
+    return lax.select(lax.bitwise_or(lax.eq(biased, 0), lax.bitwise_not(lax.is_finite(x))), 0, exponent)
 
 
 @implements(np.spacing)
