@@ -292,7 +292,8 @@ def magnitudes(dtype: np.dtype, thinning: int, offset: int) -> np.ndarray:
     info = np.finfo(dtype)
     low, high = int(info.minexp) - int(info.nmant), int(info.maxexp)
     binades = np.arange(low + offset % thinning, high, thinning)
-    mantissas = 1 + (np.random.default_rng(0).uniform(size=(high - low, 3)) + [0, 1, 2]) / 3
+    thirds = np.arange(3)
+    mantissas = 1 + (np.random.default_rng(0).uniform(size=(high - low, 3)) + thirds) / 3
     numbers = np.ldexp(mantissas[binades - low].astype(np.longdouble), binades[:, None]).astype(dtype).ravel()
     return np.unique(numbers[np.isfinite(numbers) & (numbers > 0)])
 

@@ -109,6 +109,10 @@ def power_of(y: Series, x: Any) -> Series:
     return r.exp(y * mp.log(x))
 
 
+def erf_inv(x: Series) -> Series:
+    return r.chain(mp.erfinv, lambda x: mp.sqrt(mp.pi) / 2 * r.exp(erf_inv(x) ** 2), x)
+
+
 def log2(x: Series) -> Series:
     return r.log(x) / mp.log(2)
 
@@ -118,7 +122,7 @@ def log_add_exp(x: Series, y: Any) -> Series:
 
 
 def atan2_in_first(x: Series, y: Any) -> Series:
-    """Return the angle; a negative zero is close to small negative numbers in the law, and mpmath has no sign of zero."""
+    """Return the angle; NaN at zero, whose sign mpmath lacks: the law then takes the limit."""
     value = lambda x: mp.nan if x == 0 else mp.atan2(x, y)
     return r.chain(value, lambda x: y / (x * x + y * y), x)
 
@@ -231,6 +235,8 @@ ONE_OPERAND = [
     Row("lax.sinh", lax.sinh, r.sinh, near=(710.4, 89.4, 1.0)),
     Row("lax.cosh", lax.cosh, r.cosh, near=(710.4, 89.4, 1.0)),
     Row("lax.tanh", lax.tanh, r.tanh, near=(0.55, 9.0, 19.06, 22.0)),
+    Row("lax.tanh_slope", lax.tanh_slope, lambda x: r.sech(x) * r.sech(x), near=(9.0, 19.06)),
+    Row("lax.erf_inv", lax.erf_inv, erf_inv, domain=(-1, 1), near=(1.0, -1.0, 0.85)),
     Row("lax.asinh", lax.asinh, r.asinh, near=(1.0,)),
     Row("lax.acosh", lax.acosh, r.acosh, domain=(1, INF), near=(1.0, 2.0)),
     Row("lax.atanh", lax.atanh, r.atanh, domain=(-1, 1), near=(1.0, -1.0, 0.5)),
@@ -297,12 +303,14 @@ OF_NUMPY = [
     *pairs("numpy.logaddexp2", jnp.logaddexp2,
            lambda x, y: log_add_exp(x * mp.log(2), y * mp.log(2)) / mp.log(2), None,
            any=shuffled, similar=similar, moderate=moderate),
-    *pairs("numpy.remainder", jnp.remainder, remainder, remainder_in_second, (NO_VALUE, NO_QUOTIENT), moderate=moderate),
+    *pairs("numpy.remainder", jnp.remainder, remainder, remainder_in_second, (NO_VALUE, NO_QUOTIENT),
+           moderate=moderate),
     *with_second("numpy.power", jnp.power, power, (2.0, -2.0, 3.0)),
     *with_second("numpy.power", jnp.power, power, (0.5, -0.5), domain=(0, INF)),
     *with_second("numpy.copysign", jnp.copysign, lambda x, y: abs(x) * mp.sign(y), (2.0, -2.0), kinks=(0.0,)),
     *with_second("numpy.fmod", jnp.fmod, rem, (0.75, -3.0), ends=NO_VALUE),
-    *with_second("numpy.floor_divide", jnp.floor_divide, lambda x, y: r.step(lambda x: mp.floor(x / y))(x), (0.75, -3.0),
+    *with_second("numpy.floor_divide", jnp.floor_divide,
+                 lambda x, y: r.step(lambda x: mp.floor(x / y))(x), (0.75, -3.0),
                  derivatives=0, ends=NO_VALUE),
     *with_second("numpy.heaviside", jnp.heaviside, lambda x, y: r.step(lambda x: (mp.sign(x) + 1) / 2)(x), (0.5,)),
     *with_second("numpy.ldexp", lambda x, y: jnp.ldexp(x, int(y)), lambda x, y: x * mp.mpf(2) ** y,
@@ -344,3 +352,101 @@ OF_NN = [
 ]  # fmt: skip
 
 ROWS = [*ONE_OPERAND, *OF_POWERS, *TWO_OPERANDS, *OF_NUMPY, *OF_NN]
+
+# Functions without a row of their own
+
+SAME = {
+    "numpy.abs": "lax.abs",
+    "numpy.absolute": "lax.abs",
+    "numpy.acos": "lax.acos",
+    "numpy.acosh": "lax.acosh",
+    "numpy.add": "lax.add",
+    "numpy.arccos": "lax.acos",
+    "numpy.arccosh": "lax.acosh",
+    "numpy.arcsin": "lax.asin",
+    "numpy.arcsinh": "lax.asinh",
+    "numpy.arctan": "lax.atan",
+    "numpy.arctan2": "lax.atan2",
+    "numpy.arctanh": "lax.atanh",
+    "numpy.around": "numpy.rint",
+    "numpy.asin": "lax.asin",
+    "numpy.asinh": "lax.asinh",
+    "numpy.atan": "lax.atan",
+    "numpy.atan2": "lax.atan2",
+    "numpy.atanh": "lax.atanh",
+    "numpy.cbrt": "lax.cbrt",
+    "numpy.ceil": "lax.ceil",
+    "numpy.clip": "lax.max",
+    "numpy.cos": "lax.cos",
+    "numpy.cosh": "lax.cosh",
+    "numpy.deg2rad": "numpy.radians",
+    "numpy.divide": "lax.div",
+    "numpy.exp": "lax.exp",
+    "numpy.exp2": "lax.exp2",
+    "numpy.expm1": "lax.expm1",
+    "numpy.fabs": "lax.abs",
+    "numpy.fix": "numpy.trunc",
+    "numpy.floor": "lax.floor",
+    "numpy.log": "lax.log",
+    "numpy.log1p": "lax.log1p",
+    "numpy.maximum": "lax.max",
+    "numpy.minimum": "lax.min",
+    "numpy.mod": "numpy.remainder",
+    "numpy.multiply": "lax.mul",
+    "numpy.negative": "lax.neg",
+    "numpy.pow": "numpy.power",
+    "numpy.rad2deg": "numpy.degrees",
+    "numpy.round": "numpy.rint",
+    "numpy.sign": "lax.sign",
+    "numpy.sin": "lax.sin",
+    "numpy.sinh": "lax.sinh",
+    "numpy.sqrt": "lax.sqrt",
+    "numpy.square": "lax.square",
+    "numpy.subtract": "lax.sub",
+    "numpy.tan": "lax.tan",
+    "numpy.tanh": "lax.tanh",
+    "numpy.true_divide": "lax.div",
+    "nn.hard_swish": "nn.hard_silu",
+    "nn.sigmoid": "lax.logistic",
+    "nn.swish": "nn.silu",
+    "nn.tanh": "lax.tanh",
+}
+OPERANDS = {
+    "numpy.add": 2,
+    "numpy.arctan2": 2,
+    "numpy.atan2": 2,
+    "numpy.clip": 2,
+    "numpy.divide": 2,
+    "numpy.maximum": 2,
+    "numpy.minimum": 2,
+    "numpy.mod": 2,
+    "numpy.multiply": 2,
+    "numpy.pow": 2,
+    "numpy.subtract": 2,
+    "numpy.true_divide": 2,
+}
+MOVING = [
+    "lax.DotDimensionNumbers", "lax.PaddingConfig", "lax.Precisions", "lax.broadcast_like", "lax.discard",
+    "lax.ones_like", "lax.stack", "lax.optimization_barrier", "lax.stop_gradient", "lax.unstack", "lax.zeros_like",
+    "lax.real", "lax.imag", "lax.conj", "numpy.array", "numpy.asarray", "numpy.atleast_1d", "numpy.block",
+    "numpy.compress", "numpy.conj", "numpy.conjugate", "numpy.copy", "numpy.extract", "numpy.from_dlpack",
+    "numpy.full_like", "numpy.histogram_bin_edges", "numpy.hstack", "numpy.imag", "numpy.ones_like",
+    "numpy.permute_dims", "numpy.positive", "numpy.ravel", "numpy.real", "numpy.roll", "numpy.squeeze", "numpy.stack",
+    "numpy.transpose", "numpy.trim_zeros", "numpy.unstack", "numpy.zeros_like", "nn.identity",
+]  # fmt: skip
+OF_BITS = [
+    "lax.nextafter", "numpy.nextafter", "numpy.spacing", "numpy.isfinite", "numpy.isinf", "numpy.isnan",
+    "numpy.isneginf", "numpy.isposinf", "numpy.logical_not", "numpy.signbit", "numpy.angle", "numpy.nan_to_num",
+]  # fmt: skip
+OF_SERIES = ["numpy.polyadd", "numpy.polysub", "numpy.unwrap", "lax.add_any"]
+SPECIAL = [
+    "lax.bessel_i0e", "lax.bessel_i1e", "lax.digamma", "lax.lgamma", "lax.igamma", "lax.igammac", "lax.igamma_grad_a",
+    "lax.random_gamma_grad", "lax.polygamma", "lax.zeta", "numpy.i0",
+]  # fmt: skip
+WITHOUT_ROW = (
+    dict.fromkeys(MOVING, "moves numbers and computes none")
+    | dict.fromkeys(OF_BITS, "asks for the kind of a number, or for its neighbour: exact, and tested with the dtypes")
+    | dict.fromkeys(OF_SERIES, "sums of operands, as lax.add")
+    | {"numpy.float_power": "numpy.power in double precision"}
+    | dict.fromkeys(SPECIAL, "asked as functions of scipy.special, which compute with it")
+)

@@ -57,10 +57,10 @@ KEPT = [  # beside the two arguments, at most
     (policies.save_only_these_names("hidden"), ["'hidden'"]),
     (policies.save_only_these_names("hidden", "out"), ["'hidden'", "'out'"]),
     (policies.save_any_names_but_these("hidden"), ["'out'"]),
-    (policies.save_anything_except_these_names("hidden"), ["dot_general", "cos", "sub", "'out'"]),
+    (policies.save_anything_except_these_names("hidden"), ["dot_general", "cos", "tanh_slope", "'out'"]),
     (policies.save_from_both_policies(policies.dots_saveable, policies.save_only_these_names("out")),
-     ["dot_general", "'out'"]),
-    (policies.everything_saveable, ["cos", "'hidden'", "sub", "'out'"]),
+     ["dot_general", "dot_general", "'out'"]),  # the slope of tanh is a function of its operand
+    (policies.everything_saveable, ["cos", "'hidden'", "tanh_slope", "'out'"]),
 ]  # fmt: skip
 
 

@@ -202,7 +202,7 @@ def _power_of_two(n: Value, dtype: np.dtype[Any]) -> Value:
 def frexp(x: Value) -> tuple[Value, Value]:
     """Return the mantissas m and int32 exponents e with x = m * 2**e and 0.5 <= |m| < 1; both are 0 for 0.
 
-    The exponent of NaN and of infinities is 0.
+    The exponent of NaN and of infinities is 0, in compiled programs that of subnormal numbers, too: they are 0 there.
     Raises: TypeError for complex numbers.
 
     >>> import numpy as np
@@ -228,7 +228,8 @@ def _exponent(x: Value) -> Value:
     biased = as_dtype(lax.bitwise_and(biased, bits.type(mask)), np.dtype("int32"))
     bias = np.int32(info.maxexp - 2)
     exponent = lax.sub(biased, lax.select(is_small, bias + np.int32(shift), bias))
-    return lax.select(lax.bitwise_or(lax.eq(x, 0), lax.bitwise_not(lax.is_finite(x))), 0, exponent)
+    # The bits of a number that a compiled program takes as zero are not zero; those of its product are.
+    return lax.select(lax.bitwise_or(lax.eq(biased, 0), lax.bitwise_not(lax.is_finite(x))), 0, exponent)
 
 
 @implements(np.spacing)

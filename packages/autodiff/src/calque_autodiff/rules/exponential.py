@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from builtins import abs as abs_of_number
 from typing import Any
 
 from calque_autodiff.define import defjvp, not_linear
@@ -47,7 +48,11 @@ def pow_jvp_base(x_dot: Value, out: Value, x: Value, y: Value) -> Value:
     if type(y) in SCALAR_TYPES:
         if y == 0.0:
             return zero_tangent(out)
-        return mul(x_dot, mul(y, pow(x, typeof(out).dtype.type(y - 1.0))))
+        kind = typeof(out).dtype.type
+        if abs_of_number(y) >= 1.0 or typeof(out).kind == "c":
+            return mul(x_dot, mul(y, pow(x, kind(y - 1.0))))
+        half = pow(x, kind(0.5 * (y - 1.0)))  # the power itself overflows where y times it is finite
+        return mul(x_dot, mul(mul(y, half), half))
     size = abs(x)
     is_tiny = le(size, 1.0 / float(finfo(typeof(size).dtype).max))
     is_zero = bitwise_and(is_tiny, eq(y, 0.0))
@@ -68,7 +73,7 @@ def integer_pow_jvp(x_dot: Value, out: Value, x: Value, *, y: int) -> Value:
 
 defjvp(square_p, lambda x_dot, out, x: mul(x_dot, mul(2.0, x)))
 defjvp(sqrt_p, lambda x_dot, out, x: mul(x_dot, div(0.5, out)))
-defjvp(rsqrt_p, lambda x_dot, out, x: mul(x_dot, mul(-0.5, div(out, x))))
+defjvp(rsqrt_p, lambda x_dot, out, x: mul(x_dot, div(mul(-0.5, out), x)))
 defjvp(cbrt_p, lambda x_dot, out, x: div(x_dot, mul(3.0, square(out))))
 defjvp(pow_p, pow_jvp_base, pow_jvp_exponent)
 defjvp(integer_pow_p, integer_pow_jvp)

@@ -27,7 +27,6 @@ from calque_core.lax import (
     div,
     gt,
     lt,
-    max,
     mul,
     neg,
     rsqrt,
@@ -65,7 +64,7 @@ def one_minus_square(x: Value) -> Value:
 
 
 def atan_jvp(x_dot: Value, out: Value, x: Value) -> Value:
-    """Divide by 1 + x**2; beyond 1 as 1 / (1 + v**2) - 1 does, v = 1 / x: the derivatives of the first would underflow."""
+    """Multiply by 1 / (1 + x**2); beyond 1 by v**2 / (1 + v**2), v = 1 / x, whose derivatives do not underflow."""
     if typeof(x).kind == "c":
         return div(x_dot, add(1.0, square(x)))
     is_far = gt(abs(x), 1.0)
@@ -107,13 +106,11 @@ not_linear(sinh_p, cosh_p, tanh_p, tanh_slope_p)
 def asinh_jvp(x_dot: Value, out: Value, x: Value) -> Value:
     """Divide by sqrt(1 + x**2), whose square would overflow for large real x: 1 is divided by the size first.
 
-    Both are finite, since an infinity divided by another is NaN.
+    The size is finite, since an infinity divided by another is NaN.
     """
     if typeof(x).kind == "c":
         return mul(x_dot, rsqrt(add(1.0, square(x))))
-    largest = float(finfo(typeof(x).dtype).max)
-    x = clamp(-largest, x, largest)
-    size = max(abs(x), 1.0)
+    size = clamp(1.0, abs(x), float(finfo(typeof(x).dtype).max))
     return div(x_dot, mul(size, sqrt(add(square(div(1.0, size)), square(div(x, size))))))
 
 
