@@ -210,6 +210,14 @@ def unravel_index(indices: Value, shape: Any, order: str = "C") -> tuple[Value, 
     return tuple(reversed(positions)) if order == "C" else tuple(positions)
 
 
+def _check_known(parts: Sequence[Value], dims: Any, modes: Sequence[Any]) -> None:
+    """Let NumPy refuse an unknown mode, and known indices out of bounds under the mode "raise".  Raises: ValueError."""
+    nowhere = np.zeros(1, int)
+    known = [known_array(part) if how == "raise" else nowhere for part, how in zip(parts, modes)]
+    checked: Any = np.ravel_multi_index
+    checked([nowhere if x is None else x for x in known], dims, modes)
+
+
 @implements(np.ravel_multi_index)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Value:
     """Return the positions in the flat array of indices of each axis; traced indices are clipped or wrapped.
@@ -230,8 +238,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     _require_integers("ravel_multi_index", *parts)
     parts = [as_dtype(part, canonicalize_dtype(np.intp)) for part in parts]
     modes = (mode,) * len(parts) if isinstance(mode, str) else tuple(mode)
-    values = [known_array(part) if how == "raise" else np.zeros(1, int) for part, how in zip(parts, modes)]
-    np.ravel_multi_index([np.zeros(1, int) if x is None else x for x in values], dims, modes)  # refuses what is known
+    _check_known(parts, dims, modes)
     strides = np.cumprod([1, *(dims[::-1] if order == "C" else dims)][: len(dims)])
     strides = strides[::-1] if order == "C" else strides
     out: Value = 0
