@@ -333,7 +333,7 @@ def log_sample_slopes(a: Value, x: Value, log_x: Value) -> tuple[Value, Value]:
         )
     ]
     uniform, lower, upper = slopes
-    return tuple(select(is_uniform, u, select(is_series, v, w)) for u, v, w in zip(uniform, lower, upper))  # type: ignore[return-value]
+    return tuple(select(is_uniform, u, select(is_series, v, w)) for u, v, w in zip(uniform, lower, upper))
 
 
 def _random_gamma_grad_formula(a: Value, x: Value) -> Value:
