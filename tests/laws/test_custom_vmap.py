@@ -45,3 +45,25 @@ def test_a_batch_of_derivatives_is_that_of_the_function_without_a_rule(transform
 
 def leaves(tree):
     return [leaf for x in tree for leaf in leaves(x)] if isinstance(tree, (tuple, list)) else [tree]
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, jit], ids=["evaluated", "compiled"])
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda f, t: jvp(f, (0.5,), (t,)),
+        lambda f, t: jvp(lambda x: f(2.0 * x), (0.25,), (0.5 * t,)),
+        lambda f, t: jvp(jit(f), (0.5,), (t,)),
+        lambda f, t: jvp(lambda x: f(x * np.ones(())), (0.5,), (t,)),
+    ],
+)
+def test_a_mapped_tangent_alone_takes_the_rule_for_value_and_tangent(derivative, transform):
+    """The rule computes another function, so that the numbers tell which of both ran."""
+    f = custom_vmap(lambda x: lax.sin(x))
+    f.def_vmap(lambda size, in_batched, x: (10.0 * lax.sin(x), in_batched[0]))
+    tangents = np.array([1.0, -2.0])
+    mapped = vmap(lambda t: derivative(f, t), out_axes=(None, 0))
+    value, slopes = transform(mapped)(tangents)
+    np.testing.assert_allclose(value, 10.0 * np.sin(0.5), rtol=1e-12)
+    np.testing.assert_allclose(slopes, 10.0 * np.cos(0.5) * tangents, rtol=1e-12)
+    assert mapped(np.zeros(0))[1].shape == (0,)

@@ -153,3 +153,15 @@ def test_tracing_alone_has_no_effect():
 def test_taylor_coefficients_look_once():
     calque.jit(lambda x: jet(looked, (x,), ([1.0, 0.0],)))(2.0)
     assert seen == ONE
+
+
+def test_a_compiled_program_prints_by_the_print_options_of_the_caller(capfd):
+    def program(x):
+        debug.print("{}", x)
+        return x + 1.0
+
+    with np.printoptions(precision=2):
+        compiled = calque.jit(program)
+        compiled(np.array([1.23456789, 2.0]))
+        calque.effects_barrier()
+    assert capfd.readouterr().out == "[1.23 2.  ]\n"

@@ -77,7 +77,6 @@ SMOOTH = {
     "truncated_normal": lambda a: random.truncated_normal(KEY, -a, 2 * a, (3,)),
     "lognormal": lambda a: random.lognormal(KEY, a, (3,)),
     "double_sided_maxwell": lambda a: random.double_sided_maxwell(KEY, a, a * a, (3,)),
-    "wald": lambda a: random.wald(KEY, a, (3,)),
     "multivariate_normal": lambda a: random.multivariate_normal(KEY, a * np.ones(2), a * np.eye(2), (3,)),
 }
 
@@ -147,7 +146,7 @@ def test_numbers_are_jaxs_for_random_parameters(name, n_parameters, seed, x64):
     [
         ("exponential", ()), ("cauchy", ()), ("laplace", ()), ("logistic", ()), ("gumbel", ()), ("maxwell", ()),
         ("pareto", (1.5,)), ("rayleigh", (1.5,)), ("weibull_min", (1.5, 0.75)), ("triangular", (0, 0.5, 2)),
-        ("lognormal", (0.5,)), ("wald", (1.5,)), ("double_sided_maxwell", (0.5, 2)), ("gamma", (1.5,)),
+        ("lognormal", (0.5,)), ("wald", (0.25,)), ("double_sided_maxwell", (0.5, 2)), ("gamma", (1.5,)),
         ("loggamma", (0.25,)), ("beta", (1.5, 0.5)), ("chisquare", (3,)), ("f", (3, 4)), ("t", (3,)),
         ("generalized_normal", (1.5,)),
     ],
@@ -163,7 +162,9 @@ def test_numbers_in_bfloat16_are_jaxs(name, parameters):
     got = draw(random, random.key(3))
 
     assert (got.dtype, got.shape) == (dtype, want.shape)
-    np.testing.assert_allclose(got.astype(float), want.astype(float), rtol=2**-6, atol=2**-6)
+    is_right = np.isfinite(want)  # jax's rayleigh numbers are infinite where a uniform number is 0
+    assert np.isfinite(got).all()
+    np.testing.assert_allclose(got[is_right].astype(float), want[is_right].astype(float), rtol=2**-6, atol=2**-6)
 
 
 @needs_jax

@@ -261,3 +261,29 @@ def test_a_wrong_registration_is_refused():
         register_vmappable(Named, Over, int, to_elt, from_elt)
     with pytest.raises(ValueError, match="Over is not registered with register_vmappable"):
         unregister_vmappable(Over)
+
+
+def doubled(cont, axis_size, x, spec):
+    """Compute with the element, and with the array of all results."""
+    whole = from_elt(cont, axis_size, Named(x.names, np.sin(x.data) * 2.0), spec)
+    return Named(whole.names, whole.data + axis_size)
+
+
+def test_the_function_of_results_may_compute():
+    unregister_vmappable(Named)
+    register_vmappable(Named, Over, int, to_elt, doubled)
+    out = vmap(lambda x: Named(x.names, x.data * 3.0), in_axes=(Over("i"),), out_axes=Over("i", 1))(TABLE)
+    assert_named(out, ("j", "i"), 2.0 * np.sin(3.0 * TABLE.data.T) + 2)
+
+
+def test_the_function_of_results_may_compute_inside_of_another_map():
+    unregister_vmappable(Named)
+    register_vmappable(Named, Over, int, to_elt, doubled)
+
+    def inner(scale):
+        return vmap(lambda x: Named(x.names, x.data * scale), in_axes=(Over("i"),), out_axes=Over("i"))(TABLE).data
+
+    scales = np.array([1.0, 3.0])
+    np.testing.assert_allclose(vmap(inner)(scales), [2.0 * np.sin(s * TABLE.data) + 2 for s in scales])
+    jaxpr = make_jaxpr(inner)(3.0)
+    np.testing.assert_allclose(eval_jaxpr(jaxpr, jaxpr.consts, 3.0)[0], 2.0 * np.sin(3.0 * TABLE.data) + 2)

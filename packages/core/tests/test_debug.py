@@ -163,3 +163,28 @@ def test_quit_ends_the_program(monkeypatch):
 def test_a_breakpoint_without_frames_is_refused():
     with pytest.raises(ValueError, match=r"debug.breakpoint at test_debug.py:.* got num_frames=0. Give 1 or more, or"):
         debug.breakpoint(num_frames=0)
+
+
+def test_print_takes_the_print_options_of_the_caller(capsys):
+    x = np.array([1.23456789, 2.0])
+
+    def program(x):
+        with np.printoptions(precision=2):
+            debug.print("{}", x)
+        debug.print("{}", x)
+        return x
+
+    with np.printoptions(precision=3):
+        jaxpr = make_jaxpr(program)(x)
+        program(x)
+    assert capsys.readouterr().out == "[1.23 2.  ]\n[1.235 2.   ]\n"
+    eval_jaxpr(jaxpr, jaxpr.consts, x)
+    assert capsys.readouterr().out == "[1.23 2.  ]\n[1.235 2.   ]\n"
+
+
+def test_print_with_other_options_is_another_program():
+    programs = []
+    for precision in (2, 2, 3):
+        with np.printoptions(precision=precision):
+            programs.append(make_jaxpr(lambda x: debug.print("{}", x))(1.0).eqns[0].params["callback"])
+    assert programs[0].fun == programs[1].fun != programs[2].fun

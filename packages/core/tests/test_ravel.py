@@ -92,3 +92,49 @@ def test_a_vector_that_does_not_fit_is_refused(leaves, flat, error, message):
 def test_what_is_no_array_is_refused_by_its_path(leaf):
     with pytest.raises(TypeError, match=r"ravel_pytree at test_ravel.*: tree\['a'\]"):
         ravel_pytree({"a": leaf})
+
+
+LARGE = 2**53 + 1
+EXACT = [
+    [np.array([2**53, -(2**60), 0]), 1.5],
+    [np.array([2**53 + 2], np.uint64), np.ones(2)],
+    [np.array([-(2**63)]), 1.5],
+    [np.array([2**24 + 1], np.int32), np.float32(0.5)],
+    [np.array([LARGE]), True],
+    [np.array([LARGE]), np.int8(1)],
+    [np.array([200], np.uint8), np.float16(1.0)],
+]
+
+
+@pytest.mark.parametrize("leaves", EXACT)
+def test_integers_beside_other_numbers_keep_their_values(leaves):
+    flat, unravel = ravel_pytree(leaves)
+    for x, y in zip(unravel(flat), leaves):
+        assert np.asarray(x).dtype == np.asarray(y).dtype
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("other", [1.5, np.ones(2, np.float32), np.complex64(1j), np.float16(1), np.uint64(3)])
+@pytest.mark.parametrize("value", [LARGE, 2**63 - 1, -LARGE])
+def test_an_integer_that_the_common_dtype_has_not_is_refused(other, value):
+    message = (
+        rf"ravel_pytree at test_ravel.py.*: tree\['n'\] has the value {value}, which (float64|complex128), .*apart"
+    )
+    for _ in range(3):
+        with pytest.raises(ValueError, match=message):
+            ravel_pytree({"n": np.array([3, value]), "x": other})
+
+
+def test_an_unsigned_integer_that_the_common_dtype_has_not_is_refused():
+    with pytest.raises(ValueError, match=r"tree\[0\] has the value 18446744073709551615, which float64"):
+        ravel_pytree([np.uint64(2**64 - 1), 0.5])
+
+
+def test_traced_integers_of_too_many_digits_are_refused():
+    n = np.array([3])
+    with pytest.raises(
+        TypeError, match=r"ravel_pytree at .*: tree\['n'\] has type int64\[1\], and float64, .*Convert it"
+    ):
+        make_jaxpr(lambda n: ravel_pytree({"n": n, "x": 0.5})[0])(n)
+    for leaves in ({"n": n}, {"n": n, "b": True}, {"n": n.astype(np.int32), "x": 0.5}):
+        make_jaxpr(lambda tree: ravel_pytree(tree)[0])(leaves)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calque_core import ShapeError, config
+from calque_core import ShapeError, config, eval_jaxpr, make_jaxpr
 from calque_numpy import random
 
 KEY = random.key(5)
@@ -248,3 +248,79 @@ def test_default_dtypes_follow_the_settings():
 def test_wrong_parameters_are_refused(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
+
+
+NAN = np.nan
+P_OF_ONE = np.eye(10)[9]
+BAD_PROBABILITIES = {
+    "choice of too few": (lambda p: random.choice(KEY, 10, (5,), False, p), P_OF_ONE, "asks for 5 .* but 1 in p"),
+    "choice, negative": (lambda p: random.choice(KEY, 2, (3,), True, p), [1.5, -0.5], "choice.*p has the value -0.5"),
+    "choice, nan": (lambda p: random.choice(KEY, 2, (3,), True, p), [1.0, NAN], "choice.*p has the value nan"),
+    "choice, infinite": (lambda p: random.choice(KEY, 2, (3,), True, p), [1.0, np.inf], "choice.*p has the value inf"),
+    "choice of nothing": (lambda p: random.choice(KEY, 2, (3,), True, p), [0.0, 0.0], "probabilities in p are 0"),
+    "choice, half": (
+        lambda p: random.choice(KEY, 3, (2,), False, p), np.array([1, 0, 0], np.float16), "asks for 2 .* but 1 in p"
+    ),
+    "categorical, nan": (lambda p: random.categorical(KEY, p), [0.0, NAN], "categorical.*logits has the value nan"),
+    "categorical of nothing": (lambda p: random.categorical(KEY, p), [-np.inf] * 2, "1 different .*, but 0 of 2 have"),
+    "categorical, a row of nothing": (
+        lambda p: random.categorical(KEY, p, 0), [[0.0, -np.inf], [0.0, -np.inf]], "1 different .*, but 0 of 2 have"
+    ),
+    "categorical of too few": (
+        lambda p: random.categorical(KEY, p, shape=(2,), replace=False), [0.0, -np.inf, -np.inf], "2 diff.*, but 1"
+    ),
+    "bernoulli above": (lambda p: random.bernoulli(KEY, p, (3,)), 1.5, "bernoulli.*p has the value 1.5. Give prob"),
+    "bernoulli below": (lambda p: random.bernoulli(KEY, p), [0.5, -0.1], "bernoulli.*p has the value -0.1"),
+    "bernoulli, nan": (lambda p: random.bernoulli(KEY, p, mode="high"), NAN, "bernoulli.*p has the value nan"),
+    "multinomial, negative": (lambda p: random.multinomial(KEY, 5, p), [0.5, -0.5], "multinomial.*p has the value -"),
+    "multinomial of nothing": (lambda p: random.multinomial(KEY, 5, p), [0.0, 0.0], "multinomial.*in p are 0"),
+    "uniform to infinity": (lambda b: random.uniform(KEY, maxval=b), np.inf, "maxval has the value inf in f.*. Give"),
+    "uniform from nan": (lambda b: random.uniform(KEY, (2,), None, b), [0.0, NAN], "minval has the value nan"),
+    "uniform beyond float16": (
+        lambda b: random.uniform(KEY, (2,), np.float16, 0.0, b), 1e5, "maxval has the value inf in float16"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_PROBABILITIES)
+def test_known_bad_probabilities_and_bounds_are_refused_each_time(name):
+    call, p, words = BAD_PROBABILITIES[name]
+    for _ in range(5):
+        with pytest.raises(ValueError, match=words):
+            call(np.asarray(p)[()])
+
+
+def test_probabilities_that_are_traced_are_taken():
+    p = np.array([0.25, 0.0, 0.75])
+    for draw in (
+        lambda p: random.choice(KEY, 3, (5,), True, p),
+        lambda p: random.choice(KEY, 3, (2,), False, p),
+        lambda p: random.categorical(KEY, np.log(p), shape=(5,)),
+        lambda p: random.bernoulli(KEY, p),
+        lambda p: random.multinomial(KEY, 20.0, p),
+    ):
+        jaxpr = make_jaxpr(draw)(p)
+        with np.errstate(divide="ignore"):
+            np.testing.assert_array_equal(eval_jaxpr(jaxpr, jaxpr.consts, p)[0], draw(p))
+
+
+def test_choices_take_weights_of_any_sum():
+    p = np.array([1.0, 2.0, 5.0])
+    np.testing.assert_array_equal(random.choice(KEY, 3, (50,), True, p), random.choice(KEY, 3, (50,), True, p / 8))
+    assert random.choice(KEY, 3, (0,), False, np.zeros(3)).shape == (0,)
+
+
+def test_no_sign_of_a_parameter_gives_numbers_of_another_distribution():
+    for a in (-0.5, -1.0, -1e-3):
+        assert np.isnan(random.gamma(KEY, a))
+        assert np.isnan(random.loggamma(KEY, a))
+        assert np.isnan(random.beta(KEY, a, 1.0))
+        assert np.isnan(random.chisquare(KEY, a))
+        assert random.geometric(KEY, a) == random.geometric(KEY, 1.0 - a) == 0
+    assert random.gamma(KEY, np.zeros(3)).tolist() == [0, 0, 0]
+    assert random.loggamma(KEY, 0.0) == -np.inf
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(random.wald(KEY, -1.0))
+    for bounds in ((1.0, 1.0), (2.0, 1.0), (12.0, 11.0), (np.nan, 1.0), (1.0, np.nextafter(1.0, 2.0))):
+        with np.errstate(invalid="ignore"):
+            assert np.isnan(random.truncated_normal(KEY, *bounds))

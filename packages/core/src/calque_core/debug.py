@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from calque_core.context import here
 from calque_core.errors import UnexpectedTracerError
 from calque_core.frames.prompt import Prompt
@@ -51,7 +53,8 @@ def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
     """Print `fmt.format(*args, **kwargs)` each time the program runs, with the values of traced arguments.
 
     `fmt` is a format string with fields such as `{}`, `{1}` or `{name:.3f}`, and `{{` for a brace; it must not be an
-    f-string, which has no fields left.  `ordered`, `vmap` and derivatives are as for `callback`.
+    f-string, which has no fields left.  Arrays are printed by the options of `numpy.printoptions` at this call, which
+    is traced once.  `ordered`, `vmap` and derivatives are as for `callback`.
     Raises: TypeError if `fmt` is no string; ValueError that names the arguments without a field, and the fields without
     an argument.
 
@@ -64,19 +67,23 @@ def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
 
 
 class _Printer:
-    """Prints values in a format.  Printers of one format are equal, so that equal programs stay equal."""
+    """Prints values in a format, by the options of the call: a compiled program prints in a thread without them.
 
-    __slots__ = ("__weakref__", "fmt")
+    Printers of one format and equal options are equal, so that equal programs stay equal.
+    """
+
+    __slots__ = ("__weakref__", "fmt", "options")
     __name__ = "print"
 
     def __init__(self, fmt: str) -> None:
-        self.fmt = fmt
+        self.fmt, self.options = fmt, np.get_printoptions()
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        builtins.print(self.fmt.format(*args, **kwargs))  # noqa: T201  what the user asks for
+        with np.printoptions(**self.options):
+            builtins.print(self.fmt.format(*args, **kwargs))  # noqa: T201  what the user asks for
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is _Printer and other.fmt == self.fmt
+        return type(other) is _Printer and (other.fmt, other.options) == (self.fmt, self.options)
 
     def __hash__(self) -> int:
         return hash(self.fmt)

@@ -18,7 +18,7 @@ from calque_autodiff.traces.tangent_trace import TangentTrace, captured_by_rules
 from calque_autodiff.transpose import backward_pass
 from calque_core import CustomRules, Jaxpr, current_trace, instantiate_zeros, matchaxis, tracing
 from calque_core.extend import marked, merged, shaped_array, undefined_of, unmarked, zero_of
-from calque_core.lax import custom_vmap_call_p
+from calque_core.lax import custom_vmap_call_p, index_in_dim
 
 Value = Any
 Values = Sequence[Value]
@@ -48,12 +48,16 @@ class JvpBatch:
         return self.rules.batch(size, is_mapped, args)
 
     def __call__(self, size: int, is_mapped: Mask, operands: Values) -> Batch:
-        """Return results and tangents; results do not depend on tangents, and are mapped only if a primal is."""
+        """Return results and tangents; results do not depend on tangents, and are mapped only if a primal is.
+
+        Without a mapped primal, the rule gives equal elements, and the result is the first one.
+        """
         outs, out_dots, out_mapped, mapped = self.differentiated(size, is_mapped, operands)
         count = len(self.nonzeros)
         primals, is_primal_mapped, results_mapped = operands[:count], list(is_mapped[:count]), out_mapped
         if not any(is_primal_mapped):
-            outs, results_mapped = self.function(primals), [False] * len(outs)
+            outs = [_first(x) if m else x for x, m in zip(outs, out_mapped)] if size else self.function(primals)
+            results_mapped = [False] * len(outs)
         elif is_primal_mapped != mapped:
             outs, results_mapped = self.rule(size, is_primal_mapped, primals)
         return [*outs, *out_dots], [*results_mapped, *marked(out_mapped, self.out_mask)]
@@ -134,3 +138,8 @@ def _batch_type(aval: Any, size: int) -> Any:
 def _fit(x: Value, is_mapped: bool, becomes_mapped: bool, size: int) -> Value:
     """Return `x` with a batch axis in front if it needs one that it has not."""
     return matchaxis(x, None, 0, size) if becomes_mapped and not is_mapped else x
+
+
+def _first(x: Value) -> Value:
+    """Return the first element of a batch."""
+    return index_in_dim(x, 0, keepdims=False)

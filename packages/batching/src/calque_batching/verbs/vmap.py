@@ -106,8 +106,10 @@ def vmap(
             out_leaves = _results_for_elements(flat, leaves, dims, containers)
             outs, out_dims = trace.split(out_leaves)
             containers.find_differing(outs)
-        axes = axes_of_leaves(caller, "out_axes", flat.out_tree, out_axes, lambda p: f"for the output{keystr(p)}")
-        results = moved_results(caller, flat, outs, out_dims, axes, containers)
+            axes = axes_of_leaves(caller, "out_axes", flat.out_tree, out_axes, lambda p: f"for the output{keystr(p)}")
+            moved = functools.partial(moved_results, caller, flat, outs, out_dims, axes, containers)
+            results = moved() if vmappables else None  # functions of their authors may compute with the element
+        results = moved() if results is None else results
         # An unmapped result may be an array of the user's, one of `out_leaves`.
         return flat.out_tree.unflatten(copy_shared(results, leaves, out_leaves))
 

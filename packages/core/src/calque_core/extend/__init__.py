@@ -83,6 +83,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.gamma import gamma_factors, gamma_of, stirling_series
     from calque_core.ops.gather import default_fill, gather_windows
     from calque_core.ops.host_function import ForEach, HostCall, HostFunction
+    from calque_core.ops.incomplete import log_sample_slopes
     from calque_core.ops.jit import forwarded_inputs, means, run_program
     from calque_core.ops.linear import (
         is_linear, is_nonzero, split_results, undefined_of, with_integer_zeros, zero_for, zero_of, zero_tangent,
@@ -224,6 +225,7 @@ _LATE = {
     "calque_core.ops.gamma": "gamma_factors, gamma_of, stirling_series",
     "calque_core.ops.gather": "default_fill, gather_windows",
     "calque_core.ops.host_function": "ForEach, HostCall, HostFunction",
+    "calque_core.ops.incomplete": "log_sample_slopes",
     "calque_core.ops.jit": "forwarded_inputs, means, run_program",
     "calque_core.ops.linear": (
         "is_linear, is_nonzero, split_results, undefined_of, with_integer_zeros, zero_for, zero_of, zero_tangent, "
@@ -356,9 +358,8 @@ __all__ = [
     # Formulas that derivatives and Taylor series share
     "spread", "share", "extremes", "reduced_shape", "broadcast_reduced", "positions", "sort_by", "elements_at",
     # Functions that are formulas, and parts of such formulas
-    "declare_formula", "polynomial", "summed", "where_any", "deviance", "gamma_of",
-    "gamma_factors", "stirling_series", "bessel_decay",
-    "scaled_erfc", "scaled_erfc_slope", "normal_quantile",
+    "declare_formula", "polynomial", "summed", "where_any", "deviance", "gamma_of", "gamma_factors", "stirling_series",
+    "bessel_decay", "scaled_erfc", "scaled_erfc_slope", "normal_quantile", "log_sample_slopes",
     # Windows of a gather or scatter, and their updates
     "gather_windows", "scatter_windows", "clipped_lines", "combine_lines", "default_fill", "read_windows", "is_last",
     "product_of_others", "product_with_updates", "extreme_shares",

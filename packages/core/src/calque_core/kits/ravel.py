@@ -13,15 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.calls.api_util import array_leaves, describe_value
+from calque_core.calls.api_util import array_leaves, describe_value, leaf_names
 from calque_core.frames.source import where
 from calque_core.memory.separate import copy_shared
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import full
 from calque_core.ops.joining import concatenate
 from calque_core.ops.shape import reshape, slice
+from calque_core.traces.tracer import known, unknown
 from calque_core.types.avals import is_array_like, typeof
-from calque_core.types.dtypes import dtype_name, scalar_dtype
+from calque_core.types.dtypes import dtype_name, kind_of, scalar_dtype
+from calque_core.types.limits import finfo, iinfo
 from calque_core.types.promotion import promote_types
 from calque_pytree import PyTreeDef, register_static, static_key
 
@@ -97,7 +99,8 @@ def ravel_pytree(tree: Any) -> tuple[Value, Unravel]:
     The vector has the common dtype to which the leaves promote; the function restores the dtype of each leaf.  If all
     leaves have one dtype, the function keeps the dtype of its argument.
     Shapes: leaves [*s], [*t], .. -> [prod(s) + prod(t) + ..].
-    Raises: TypeError if a leaf is not an array.
+    Raises: TypeError if a leaf is not an array, or holds traced integers of more digits than the common dtype, such as
+    int64 beside float64; ValueError if such integers are known, and one has no equal number of the common dtype.
 
     >>> import numpy as np
     >>> from calque_core import ravel_pytree
@@ -116,6 +119,36 @@ def ravel_pytree(tree: Any) -> tuple[Value, Unravel]:
     for other in dtypes[1:]:
         dtype = promote_types(dtype, other)
     is_mixed = any(other != dtype for other in dtypes)
+    for i, (x, other) in enumerate(zip(leaves, dtypes)):
+        if kind_of(other) in "iu" and not _holds(dtype, other):
+            _check_exact(x, dtype, leaf_names("tree", tree)[i])
     vectors = [reshape(convert_element_type(x, dtype), (prod(a.shape),)) for x, a in zip(leaves, avals)]
     (flat,) = copy_shared([concatenate(vectors, 0)], leaves)
     return flat, Unravel(treedef, shapes, dtype if is_mixed else None, dtypes if is_mixed else ())
+
+
+def _holds(dtype: np.dtype[Any], integer: np.dtype[Any]) -> bool:
+    """Tell whether a dtype has all numbers of a dtype of integers."""
+    if kind_of(dtype) in "iu":
+        return True  # the common dtype of integers
+    digits = 8 * integer.itemsize - (kind_of(integer) == "i")
+    return digits <= int(finfo(dtype).nmant) + 1
+
+
+def _check_exact(x: Value, dtype: np.dtype[Any], name: str) -> None:
+    """Check that integers have equal numbers of `dtype`.  Raises: TypeError if they are not known, or ValueError."""
+    value = known(x)
+    if value is unknown:
+        raise TypeError(
+            f"ravel_pytree{where()}: {name} has type {typeof(x)}, and {dtype_name(dtype)}, the common dtype of all "
+            "leaves, lacks large integers. Convert it to a float, or to fewer bits, or ravel it apart."
+        )
+    values = np.asarray(value)
+    with np.errstate(invalid="ignore"):  # a float beyond the integers
+        back = values.astype(dtype).real.astype(values.dtype)
+    other = values[(back != values) | (values == iinfo(values.dtype).max)]  # the greatest one has too many digits
+    if other.size:
+        raise ValueError(
+            f"ravel_pytree{where()}: {name} has the value {other.ravel()[0]}, which {dtype_name(dtype)}, the common "
+            "dtype of all leaves, does not have. Ravel the integers apart from the floats."
+        )

@@ -59,7 +59,7 @@ def _gamma_series(a: Value, x: Value) -> Value:
 
 
 def _gamma_series_slope(a: Value, x: Value) -> tuple[Value, Value]:
-    """Return the sum of `_gamma_series` and its derivative in a."""
+    """Return the sum of `_gamma_series` without its first term 1, and its derivative in a."""
 
     def step(n: Value, values: Values) -> Values:
         term, term_dot, total, total_dot = values
@@ -70,8 +70,8 @@ def _gamma_series_slope(a: Value, x: Value) -> tuple[Value, Value]:
         return term, term_dot, add(total, term), add(total_dot, term_dot)
 
     one, zero = full_like(x, 1.0), full_like(x, 0.0)
-    *_, total, total_dot = summed(step, (one, zero, one, zero), count=2)
-    return total, total_dot
+    *_, rest, rest_dot = summed(step, (one, zero, zero, zero), count=2)
+    return rest, rest_dot
 
 
 def _gamma_fraction(a: Value, x: Value) -> Value:
@@ -248,17 +248,23 @@ def _igammac_formula(a: Value, x: Value) -> Value:
 
 def _slope_by_expansion(a: Value, x: Value) -> tuple[Value]:
     """Return minus the derivative of P in a."""
+    return (mul(*_factors_by_expansion(a, x)),)
+
+
+def _factors_by_expansion(a: Value, x: Value) -> tuple[Value, Value]:
+    """Return two factors of minus the derivative of P in a; the first one is that of `_temme`."""
     eta, front, terms = _temme(a, x)
     mu = div(sub(x, a), a)
     total, total_dot = _power_sum(div(1.0, a), terms), _temme_slope(a, mu, eta, terms)
     turn = sub(_mu_over_eta(mu, eta), mul(0.5, eta))
-    return (mul(front, add(turn, add(mul(total, sub(log1p(mu), div(0.5, a))), total_dot))),)
+    return front, add(turn, add(mul(total, sub(log1p(mu), div(0.5, a))), total_dot))
 
 
 def _slope_by_series(a: Value, x: Value) -> tuple[Value]:
     """Return the derivative of P in a."""
-    series, series_dot = _gamma_series_slope(a, x)
-    return (mul(_gamma_density(a, x), add(mul(series, sub(log(x), digamma_formula(add(a, 1.0)))), series_dot)),)
+    rest, rest_dot = _gamma_series_slope(a, x)
+    by_density = mul(add(1.0, rest), sub(log(x), digamma_formula(add(a, 1.0))))
+    return (mul(_gamma_density(a, x), add(by_density, rest_dot)),)
 
 
 def _slope_by_fraction(a: Value, x: Value) -> tuple[Value]:
@@ -283,10 +289,56 @@ def _igamma_grad_a_formula(a: Value, x: Value) -> Value:
     return _checked(a, x, 0.0, 0.0, _lower_slope(a, x))
 
 
+# The derivatives of a sample x in a, at a fixed quantile: -(dP / da) / (dP / dx).  In that of log(x), the density
+# x**a exp(-x) / gamma(a) in front of dP / da and of x dP / dx cancels, so that none of it over- or underflows.
+
+
+def _sample_by_expansion(a: Value, x: Value, log_x: Value) -> Values:
+    _, slope = _factors_by_expansion(a, x)
+    slope = div(mul(slope, exp(stirling_series(a))), a)
+    return slope, slope
+
+
+def _sample_by_series(a: Value, x: Value, log_x: Value) -> Values:
+    rest, rest_dot = _gamma_series_slope(a, x)
+    mean = digamma_formula(add(a, 1.0))
+    slope = div(sub(mul(add(1.0, rest), sub(mean, log_x)), rest_dot), a)
+    scaled = sub(mul(add(1.0, rest), mean), add(mul(rest, max(log_x, _LEAST_LOG)), rest_dot))
+    return slope, select(lt(a, 1.0), scaled, slope)
+
+
+def _sample_by_fraction(a: Value, x: Value, log_x: Value) -> Values:
+    fraction, fraction_dot = _gamma_fraction_slope(a, x)
+    slope = add(mul(fraction, sub(log_x, digamma_formula(a))), fraction_dot)
+    return slope, select(lt(a, 1.0), add(log_x, mul(a, slope)), slope)
+
+
+_LEAST_LOG = -1e4  # x is 0 long before, and so is `rest`
+
+
+def log_sample_slopes(a: Value, x: Value, log_x: Value) -> tuple[Value, Value]:
+    """Return the derivatives in a > 0 of log(x) and of min(a, 1) log(x), for a gamma-distributed x at a fixed quantile.
+
+    The second one is moderate where `a` is small, and x**a is distributed almost uniformly.  Operands have one shape;
+    x = 0 stands for a number that is too small for its dtype.
+    """
+    is_uniform, is_series = _gamma_regions(a, x)
+    is_fraction = bitwise_not(bitwise_or(is_uniform, is_series))
+    slopes = [
+        where_any(is_here, method, 2, select(is_here, a, usual), select(is_here, x, at), select(is_here, log_x, 0.0))
+        for is_here, method, usual, at in (
+            (is_uniform, _sample_by_expansion, _UNIFORM, _UNIFORM),
+            (is_series, _sample_by_series, 1.0, 0.5),
+            (is_fraction, _sample_by_fraction, 1.0, 8.0),
+        )
+    ]
+    uniform, lower, upper = slopes
+    return tuple(select(is_uniform, u, select(is_series, v, w)) for u, v, w in zip(uniform, lower, upper))
+
+
 def _random_gamma_grad_formula(a: Value, x: Value) -> Value:
     a, x = broadcast_operands("random_gamma_grad", (a, x))
-    slope, density = _lower_slope(a, x), _gamma_density(a, x)
-    return _checked(a, x, 0.0, math.nan, neg(div(mul(x, div(slope, a)), density)))
+    return _checked(a, x, 0.0, math.nan, mul(x, log_sample_slopes(a, x, log(x))[0]))
 
 
 igamma_p = declare_formula("igamma", _igamma_formula)

@@ -18,6 +18,7 @@ from calque_core.extend.numpy_functions import at, broadcast_to
 from calque_numpy.random.arguments import check_key, check_real, float_argument, float_of, parameters
 from calque_numpy.random.floats import unit_uniform
 from calque_numpy.random.keys import split_words
+from calque_numpy.random.known_values import check_weights
 from calque_numpy.random.threefry import Shape
 
 Value = Any
@@ -161,7 +162,8 @@ def multinomial(
 
     Shapes: key [2], n [*s], p [*s, k] -> [*s, k], or `shape`.  Dtype: `dtype`, or the promoted float dtype of n and p.
     Each outcome is drawn from the trials that the outcomes before it have left; `unroll` is as for `lax.scan`.
-    Raises: as `binomial`; ValueError if `p` has no axis.
+    Raises: as `binomial`; ValueError if `p` has no axis, or if a known probability is negative or not finite, or all
+    are 0.
 
     >>> import numpy as np
     >>> from calque_numpy.random import multinomial
@@ -173,6 +175,7 @@ def multinomial(
         check_real("multinomial", argument, x)
     if not typeof(p).shape:
         raise ValueError(f"multinomial{where()}: p has type {typeof(p)}. Give a vector of probabilities.")
+    check_weights("multinomial", "p", p)
     promoted = result_type(float_of(p), float_of(n)) if is_float(typeof(n).dtype) else float_of(p)
     computed = _dtype_of_counts(promoted)
     sizes, (p,) = parameters("multinomial", typeof(p).shape if shape is None else shape, computed, p=p)

@@ -23,6 +23,7 @@ from calque_numpy.random.arguments import check_key, check_real, check_shape, fl
 from calque_numpy.random.floats import unit_uniform
 from calque_numpy.random.from_uniform import gumbel_mode, gumbel_of
 from calque_numpy.random.integers import randint
+from calque_numpy.random.known_values import check_weights, known_values
 from calque_numpy.random.permutations import permutation
 from calque_numpy.random.threefry import Shape
 
@@ -43,7 +44,8 @@ def categorical(
     Shapes: key [2], logits [*a, n, *b] -> [*a, *b], or `shape`, which ends with a shape to which [*a, *b] broadcasts.
     Dtype: the default integer; int32 without `replace`.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `logits` is not real; ShapeError if `shape`
-    does not fit; ValueError for an axis out of range, another mode, or more choices than categories.
+    does not fit; ValueError for an axis out of range, another mode, or more choices than categories with a
+    probability above 0, or if a known logit is NaN, or all are minus infinity.
 
     >>> import numpy as np
     >>> from calque_numpy.random import categorical
@@ -60,11 +62,28 @@ def categorical(
     sizes = batch if shape is None else check_shape("categorical", shape)
     _check_batch(batch, sizes)
     prefix = sizes[: len(sizes) - len(batch)]
+    if prod(sizes):
+        _check_logits(logits, axis, 1 if replace else prod(prefix))
     if not replace:
         return _different_categories(words, logits, axis, sizes, prefix, mode)
     whole = (*sizes[: len(prefix) + axis], aval.shape[axis], *sizes[len(prefix) + axis :])
     noisy = lax.add(gumbel_of(words, whole, aval.dtype, mode), lax.expand_dims(logits, tuple(range(len(prefix)))))
     return lax.argmax(noisy, len(prefix) + axis, scalar_dtype(int))
+
+
+def _check_logits(logits: Value, axis: int, count: int) -> None:
+    """Check that known logits have a number of possible categories.  Raises: ValueError."""
+    values = known_values(logits)
+    if values is None:
+        return
+    if np.isnan(values).any():
+        raise ValueError(f"categorical{where()}: logits has the value nan. Give logarithms of probabilities.")
+    possible = int((values > -np.inf).sum(axis).min())
+    if possible < count <= values.shape[axis]:
+        raise ValueError(
+            f"categorical{where()}: {count} different categories are asked for, but {possible} of {values.shape[axis]} "
+            "have a logit above minus infinity. Ask for fewer, or give more of them a probability."
+        )
 
 
 def _check_batch(batch: Shape, shape: Shape) -> None:
@@ -106,11 +125,12 @@ def choice(
 ) -> Value:
     """Return random elements of `a` along `axis`, or of the numbers 0, ..., a - 1 for an integer.
 
-    `p` holds the probabilities of the elements, which are equally likely without it.  Without `replace`, no element is
-    chosen twice; `mode` is then as for `gumbel`.
+    `p` holds the probabilities of the elements, or numbers proportional to them; without it, the elements are equally
+    likely.  Without `replace`, no element is chosen twice; `mode` is then as for `gumbel`.
     Shapes: key [2], a [*x, n, *y], p [n] -> [*x, *shape, *y].  Dtype: kept; the default integer for an integer.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `a` is a scalar that is no integer;
-    ShapeError if `p` does not fit; ValueError for an axis out of range, an empty `a`, or more choices than elements.
+    ShapeError if `p` does not fit; ValueError for an axis out of range, an empty `a`, or more choices than elements;
+    of known `p`, if it has a negative number, infinity or NaN, or fewer positive numbers than choices need.
 
     >>> import numpy as np
     >>> from calque_numpy.random import choice
@@ -153,6 +173,12 @@ def _weighted(key: Value, n: int, count: int, p: Value, replace: bool, mode: str
     check_real("choice", "p", p)
     if typeof(p).shape != (n,):
         raise ShapeError(f"choice{where()}: p has type {typeof(p)}, for {n} elements. Give one probability for each.")
+    weights = check_weights("choice", "p", p) if count else None
+    if weights is not None and not replace and (weights > 0).sum() < count:
+        raise ValueError(
+            f"choice{where()}: the shape asks for {count} different elements, but {(weights > 0).sum()} in p have a "
+            "probability above 0. Ask for fewer, or set replace=True."
+        )
     dtype = float_of(p)
     p = lax.convert_element_type(p, dtype)
     if replace:

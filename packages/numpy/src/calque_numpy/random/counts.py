@@ -33,7 +33,8 @@ _LARGE = 10.0
 def geometric(key: Value, p: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
     """Return the number of trials until the first success, of probability `p` each.
 
-    The limits of the dtype stand for numbers beyond them: for `p` = 0, which has no success, the greatest integer.
+    The limits of the dtype stand for numbers beyond them: for `p` = 0, which has no success, the greatest integer; 0
+    where `p` is NaN or outside of [0, 1].
     Shapes: key [2], p [*s] -> [*s], or `shape`; `p` broadcasts to it.  Dtype: `dtype`, or the default integer.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, `dtype` is no integer dtype, or `p` is not real;
     ShapeError if `p` does not broadcast to `shape`.
@@ -50,7 +51,8 @@ def geometric(key: Value, p: Value, shape: Sequence[int] | None = None, dtype: D
         u = unit_uniform(words, sizes, computed)
         u = lax.select(lax.eq(u, computed.type(0)), lax.ones_like(u), u)
         trials = lax.floor(lax.div(lax.log(u), lax.log1p(lax.neg(p)))) + 1
-        return _nearest_integer(trials, dtype)
+        is_probability = lax.bitwise_and(p >= 0, p <= 1)
+        return _nearest_integer(lax.select(is_probability, trials, lax.zeros_like(trials)), dtype)
 
 
 def _nearest_integer(x: Value, dtype: np.dtype[Any]) -> Value:

@@ -15,7 +15,14 @@ import numpy as np
 from calque_core import finfo, lax, typeof
 from calque_core.extend import kind_of, where
 from calque_core.extend.numpy_functions import dtype_argument
-from calque_numpy.random.arguments import check_key, check_shape, float_argument, is_random_float, parameters
+from calque_numpy.random.arguments import (
+    check_key,
+    check_shape,
+    float_argument,
+    is_random_float,
+    parameters,
+)
+from calque_numpy.random.known_values import check_finite, check_probabilities
 from calque_numpy.random.random_bits import random_bits
 from calque_numpy.random.threefry import Shape
 
@@ -30,8 +37,9 @@ def uniform(
 
     Shapes: key [2] -> shape; the bounds broadcast to it.  Dtype: `dtype`, or the default float.
     For other bounds than 0 and 1, the last bit may differ in a compiled program, which fuses x * range + minval.
+    A number that rounding would move to `maxval` is the float before it; `minval` where the interval is empty.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, `dtype` is not a float dtype, or a bound is
-    complex; ShapeError if a bound does not broadcast to `shape`.
+    complex; ShapeError if a bound does not broadcast to `shape`; ValueError if a known bound is not finite in `dtype`.
 
     >>> import numpy as np
     >>> from calque_numpy.random import uniform
@@ -39,13 +47,30 @@ def uniform(
     array([0.48870957, 0.6797972 ], dtype=float32)
     """
     words, dtype = check_key("uniform", key), float_argument("uniform", dtype)
-    sizes, (low, high) = parameters("uniform", shape, dtype, minval=minval, maxval=maxval)
-    return between(low, high, unit_uniform(words, sizes, dtype))
+    with np.errstate(over="ignore"):  # of a bound beyond the dtype
+        sizes, (low, high) = parameters("uniform", shape, dtype, minval=minval, maxval=maxval)
+    check_finite("uniform", minval=low, maxval=high)
+    out = _between_far(low, high, unit_uniform(words, sizes, dtype))
+    last = lax.select(lax.lt(low, high), lax.nextafter(high, dtype.type(-np.inf)), low)
+    return lax.select(lax.lt(out, high), out, last)
+
+
+def _between_far(low: Value, high: Value, floats: Value) -> Value:
+    """Return numbers in [0, 1) as numbers in [low, high], half as large while the length of the interval overflows."""
+    dtype = typeof(floats).dtype
+    half, two, one = dtype.type(0.5), dtype.type(2), dtype.type(1)
+    half_length = lax.stop_gradient(lax.sub(lax.mul(high, half), lax.mul(low, half)))
+    is_far = lax.gt(half_length, dtype.type(finfo(dtype).max) * half)
+    if isinstance(is_far, (np.ndarray, np.generic)) and not is_far.any():
+        return between(low, high, floats)
+    factor = lax.select(is_far, half, one)
+    return lax.mul(between(lax.mul(low, factor), lax.mul(high, factor), floats), lax.select(is_far, two, one))
 
 
 def between(low: Value, high: Value, floats: Value) -> Value:
-    """Return numbers in [0, 1) as numbers in [low, high)."""
-    return lax.max(low, lax.add(lax.mul(floats, lax.sub(high, low)), low))
+    """Return numbers in [0, 1) as numbers in [low, high), or, by rounding, in [low, high]."""
+    numbers = lax.add(lax.mul(floats, lax.sub(high, low)), low)
+    return lax.select(lax.lt(numbers, low), low, numbers)
 
 
 def unit_uniform(key: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
@@ -72,7 +97,7 @@ def bernoulli(key: Value, p: Value = 0.5, shape: Sequence[int] | None = None, mo
     `mode="high"` compares with twice as many random bits, for probabilities near 0.
     Shapes: key [2], p [*s] -> [*s], or `shape`; `p` broadcasts to it.  Dtype: bool.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `p` is not a float; ShapeError if `p` does
-    not broadcast to `shape`; ValueError for another mode.
+    not broadcast to `shape`; ValueError for another mode, or if a known `p` is not in [0, 1].
 
     >>> import numpy as np
     >>> from calque_numpy.random import bernoulli
@@ -82,6 +107,7 @@ def bernoulli(key: Value, p: Value = 0.5, shape: Sequence[int] | None = None, mo
     words, dtype = check_key("bernoulli", key), typeof(p).dtype
     if not is_random_float(dtype):
         raise TypeError(f"bernoulli{where()}: p has type {typeof(p)}. Give a probability as a float.")
+    check_probabilities("bernoulli", "p", p)
     sizes, (p,) = parameters("bernoulli", shape, dtype, p=p)
     if mode == "low":
         return lax.lt(unit_uniform(words, sizes, dtype), p)

@@ -187,8 +187,9 @@ def rayleigh(key: Value, scale: Value, shape: Sequence[int] | None = None, dtype
     """
     words, dtype = check_key("rayleigh", key), float_argument("rayleigh", dtype)
     sizes, (scale,) = parameters("rayleigh", shape, dtype, scale=scale)
-    with np.errstate(divide="ignore"):  # a uniform number may be 0
-        return lax.mul(scale, lax.sqrt(lax.mul(lax.log(unit_uniform(words, sizes, dtype)), dtype.type(-2))))
+    u = unit_uniform(words, sizes, dtype)
+    u = lax.select(lax.eq(u, dtype.type(0)), lax.full_like(u, finfo(dtype).eps / 2), u)  # 0 stands for [0, eps)
+    return lax.mul(scale, lax.sqrt(lax.mul(lax.log(u), dtype.type(-2))))
 
 
 def weibull_min(
@@ -227,6 +228,11 @@ def triangular(
     words, dtype = check_key("triangular", key), float_argument("triangular", dtype)
     sizes, (left, mode, right) = parameters("triangular", shape, dtype, left=left, mode=mode, right=right)
     u = unit_uniform(words, sizes, dtype)
-    rising = left + lax.sqrt(u * (right - left) * (mode - left))
-    falling = right - lax.sqrt((dtype.type(1) - u) * (right - left) * (right - mode))
-    return lax.select(lax.lt(u, (mode - left) / (right - left)), rising, falling)
+    length = right - left
+    is_point = lax.eq(length, dtype.type(0))
+    share = (mode - left) / lax.select(is_point, lax.ones_like(length), length)
+    is_rising = lax.lt(u, share)
+    # Squares of small lengths would underflow; the other branch has no infinite slope where its square is 0.
+    part = lax.select(is_rising, u * share, (dtype.type(1) - u) * (dtype.type(1) - share))
+    distance = length * lax.sqrt(part)
+    return lax.select(is_rising, left + distance, right - distance)

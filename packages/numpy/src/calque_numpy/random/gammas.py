@@ -2,7 +2,8 @@
 
 One idea: each element draws candidates from a key of its own until one is accepted; all elements draw together, and
 an accepted number stays.  The derivative in the parameter is that of the distribution function at the
-number (`lax.random_gamma_grad`), not of the loop.
+number (`lax.random_gamma_grad`), not of the loop.  Small parameters give numbers below the range of their dtype, so
+ratios and powers of gamma-distributed numbers are computed from their logarithms.
 Source: Marsaglia and Tsang (2000), A simple method for generating gamma variables.
 
 Read next: `lanes.py`, the draws from many keys.
@@ -11,13 +12,13 @@ Read next: `lanes.py`, the draws from many keys.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
-from typing import Any
+from math import log, prod
+from typing import Any, Literal
 
 import numpy as np
 
 from calque_core import Primitive, Zero, finfo, lax, typeof
-from calque_core.extend import Shape, where, zero_tangent
+from calque_core.extend import Shape, log_sample_slopes, where, zero_tangent
 from calque_core.extend.numpy_functions import broadcast_to
 from calque_numpy.random.arguments import check_key, check_real, check_shape, float_argument, parameters
 from calque_numpy.random.floats import rademacher
@@ -26,23 +27,28 @@ from calque_numpy.random.gaussian import real_normal
 from calque_numpy.random.keys import split_words
 from calque_numpy.random.lanes import normal_lanes, split_lanes, uniform_lanes
 from calque_numpy.random.threefry import random_words
+from calque_numpy.scipy.slopes import declare
 
 Value = Any
 DType = Any
 Pair = tuple[Value, Value]
+Form = Literal["number", "log", "power"]
 
 random_gamma_p = Primitive("random_gamma")
 _SQUEEZE = 0.0331
 
 
 @random_gamma_p.def_abstract_eval(cached=True)
-def random_gamma_abstract_eval(high_aval: Any, low_aval: Any, a_aval: Any, *, log_space: bool) -> Any:
+def random_gamma_abstract_eval(high_aval: Any, low_aval: Any, a_aval: Any, *, form: Form) -> Any:
     return a_aval.strip_weak_type()
 
 
 @random_gamma_p.def_rule("decomposition")
-def random_gamma_decomposition(high: Value, low: Value, a: Value, *, log_space: bool) -> Value:
-    """Draw by Marsaglia and Tsang for a >= 1; for a < 1, gamma(a) is gamma(a + 1) U**(1 / a)."""
+def random_gamma_decomposition(high: Value, low: Value, a: Value, *, form: Form) -> Value:
+    """Draw by Marsaglia and Tsang for a >= 1; for a < 1, gamma(a) is gamma(a + 1) U**(1 / a).
+
+    The results are the numbers; in the form "log" their logarithms; in the form "power" min(a, 1) times these.
+    """
     shape = typeof(a).shape
     lanes = (prod(shape),)
     keys, boost_keys = split_lanes(lax.stack([lax.reshape(x, lanes) for x in (high, low)], 0), 2)
@@ -52,12 +58,19 @@ def random_gamma_decomposition(high: Value, low: Value, a: Value, *, log_space: 
     d = lax.select(is_large, a, a + one) - dtype.type(1 / 3)
     volume = _accepted_volumes(keys, d)
     u = uniform_lanes(boost_keys, dtype)
-    if log_space:
-        log_u = lax.log1p(-u)
-        boost = lax.select(lax.bitwise_or(is_large, lax.eq(log_u, 0)), lax.zeros_like(a), log_u * (one / a))
-        return lax.reshape(lax.log(d) + lax.log(volume) + boost, shape)
-    boost = lax.select(is_large, lax.ones_like(a), lax.pow(one - u, one / a))
-    return lax.reshape(d * volume * boost, shape)
+    if form == "number":
+        boost = lax.select(is_large, lax.ones_like(a), lax.pow(one - u, one / a))
+        out, at_zero = d * volume * boost, 0.0
+    else:
+        log_u = lax.select(is_large, lax.zeros_like(a), lax.log1p(-u))
+        logs = lax.log(d) + lax.log(volume)
+        if form == "power":
+            out, at_zero = lax.select(is_large, logs, logs * a) + log_u, 0.0
+        else:
+            out, at_zero = logs + lax.select(lax.eq(log_u, 0), log_u, log_u * (one / a)), -np.inf
+    if form != "power":
+        out = lax.select(lax.eq(a, 0), lax.full_like(a, at_zero), out)
+    return lax.reshape(lax.select(a >= 0, out, lax.full_like(a, np.nan)), shape)
 
 
 def _accepted_volumes(keys: Value, d: Value) -> Value:
@@ -96,29 +109,41 @@ def _positive(keys: Value, c: Value, is_open: Value) -> Pair:
 
 
 @random_gamma_p.def_impl
-def random_gamma_impl(high: Value, low: Value, a: Value, *, log_space: bool) -> Value:
+def random_gamma_impl(high: Value, low: Value, a: Value, *, form: Form) -> Value:
     with np.errstate(all="ignore"):  # of candidates that are not chosen
-        return random_gamma_decomposition(high, low, a, log_space=log_space)
+        return random_gamma_decomposition(high, low, a, form=form)
 
 
 @random_gamma_p.def_rule("jvp")
-def random_gamma_jvp(primals: Sequence[Value], tangents: Sequence[Value], *, log_space: bool) -> Pair:
+def random_gamma_jvp(primals: Sequence[Value], tangents: Sequence[Value], *, form: Form) -> Pair:
     high, low, a = primals
-    out = random_gamma_p.bind(high, low, a, log_space=log_space)
+    out = random_gamma_p.bind(high, low, a, form=form)
     a_dot = tangents[2]
     if type(a_dot) is Zero:
         return out, zero_tangent(out)
-    if not log_space:
+    if form == "number":
         return out, lax.mul(a_dot, lax.random_gamma_grad(a, out))
-    tiny = finfo(typeof(a).dtype).tiny
-    sample = lax.max(lax.exp(out), tiny)  # a number that is too small for its dtype
-    return out, lax.mul(a_dot, lax.div(lax.random_gamma_grad(a, sample), sample))
+    if form == "power":
+        return out, lax.mul(a_dot, power_slope_p.bind(a, lax.div(out, _below_one(a))))
+    most = finfo(typeof(a).dtype).max  # of an infinite slope, exp(out) times the slope would be nan
+    return out, lax.mul(a_dot, lax.min(log_slope_p.bind(a, out), most))
 
 
-def _gammas(key: Value, a: Value, shape: Shape, log_space: bool) -> Value:
-    """Return gamma-distributed numbers; `a` has the dtype of the result, and its shape or rank 0."""
+def _below_one(a: Value) -> Value:
+    return lax.select(a < 1, a, lax.ones_like(a))
+
+
+_KNOWN = "the parameter of random numbers", "a random number"
+log_slope_p = declare("random_loggamma_grad", lambda a, log_x: log_sample_slopes(a, lax.exp(log_x), log_x)[0], *_KNOWN)
+power_slope_p = declare(
+    "random_gamma_power_grad", lambda a, log_x: log_sample_slopes(a, lax.exp(log_x), log_x)[1], *_KNOWN
+)
+
+
+def _gammas(key: Value, a: Value, shape: Shape, form: Form = "number") -> Value:
+    """Return gamma-distributed numbers in a form; `a` has the dtype of the result, and its shape or rank 0."""
     high, low = (lax.reshape(x, shape) for x in random_words(key, shape))
-    numbers = random_gamma_p.bind(high, low, broadcast_to(a, shape), log_space=log_space)
+    numbers = random_gamma_p.bind(high, low, broadcast_to(a, shape), form=form)
     return lax.optimization_barrier(numbers)  # without it, XLA copies the last step into each use: 9 s of CPU, not 2
 
 
@@ -137,7 +162,7 @@ def gamma(key: Value, a: Value, shape: Sequence[int] | None = None, dtype: DType
     """
     words, dtype = check_key("gamma", key), float_argument("gamma", dtype)
     sizes, (a,) = parameters("gamma", shape, dtype, a=a)
-    return _gammas(words, a, sizes, log_space=False)
+    return _gammas(words, a, sizes)
 
 
 def loggamma(key: Value, a: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
@@ -152,7 +177,7 @@ def loggamma(key: Value, a: Value, shape: Sequence[int] | None = None, dtype: DT
     """
     words, dtype = check_key("loggamma", key), float_argument("loggamma", dtype)
     sizes, (a,) = parameters("loggamma", shape, dtype, a=a)
-    return _gammas(words, a, sizes, log_space=True)
+    return _gammas(words, a, sizes, "log")
 
 
 def beta(key: Value, a: Value, b: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
@@ -169,10 +194,17 @@ def beta(key: Value, a: Value, b: Value, shape: Sequence[int] | None = None, dty
     words, dtype = check_key("beta", key), float_argument("beta", dtype)
     sizes, pair = parameters("beta", shape, dtype, a=a, b=b)
     keys = split_words(words, (2,))
-    log_x, log_y = (_gammas(keys[i], pair[i], sizes, log_space=True) for i in range(2))
+    log_x, log_y = (_gammas(keys[i], _with_finite_logs(pair[i]), sizes, "log") for i in range(2))
     log_max = lax.max(log_x, log_y)
     x, y = lax.exp(log_x - log_max), lax.exp(log_y - log_max)
     return x / (x + y)
+
+
+def _with_finite_logs(a: Value) -> Value:
+    """Return parameters, raised to the least one for which the logarithm of no gamma-distributed number overflows."""
+    info = finfo(typeof(a).dtype)
+    least = lax.full_like(a, 2 * (info.nmant + 1) * log(2) / float(info.max))
+    return lax.select(lax.bitwise_and(a >= 0, a < least), least, a)
 
 
 def dirichlet(key: Value, alpha: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
@@ -192,7 +224,7 @@ def dirichlet(key: Value, alpha: Value, shape: Sequence[int] | None = None, dtyp
         raise ValueError(f"dirichlet{where()}: alpha has type {typeof(alpha)}. Give a vector of parameters.")
     whole = None if shape is None else (*check_shape("dirichlet", shape), typeof(alpha).shape[-1])
     sizes, (alpha,) = parameters("dirichlet", whole, dtype, alpha=alpha)
-    return _softmax(_gammas(words, alpha, sizes, log_space=True))
+    return _softmax(_gammas(words, _with_finite_logs(alpha), sizes, "log"))
 
 
 def _softmax(x: Value) -> Value:
@@ -219,7 +251,7 @@ def chisquare(key: Value, df: Value, shape: Sequence[int] | None = None, dtype: 
 
 def _chi_squares(key: Value, df: Value, shape: Shape) -> Value:
     two = typeof(df).dtype.type(2)
-    return lax.exp(_gammas(key, df / two, shape, log_space=True)) * two
+    return lax.exp(_gammas(key, df / two, shape, "log")) * two
 
 
 def f(key: Value, dfnum: Value, dfden: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
@@ -234,10 +266,10 @@ def f(key: Value, dfnum: Value, dfden: Value, shape: Sequence[int] | None = None
     array([0.745, 0.479], dtype=float32)
     """
     words, dtype = check_key("f", key), float_argument("f", dtype)
-    sizes, (dfnum, dfden) = parameters("f", shape, dtype, dfnum=dfnum, dfden=dfden)
-    keys = split_words(words, (2,))
-    numerator, denominator = _chi_squares(keys[1], dfnum, sizes), _chi_squares(keys[0], dfden, sizes)
-    return (numerator / dfnum) / (denominator / dfden)
+    sizes, pair = parameters("f", shape, dtype, dfnum=dfnum, dfden=dfden)
+    keys, halves = split_words(words, (2,)), [_with_finite_logs(df / dtype.type(2)) for df in pair]
+    numerator, denominator = (_gammas(k, half, sizes, "log") for k, half in zip((keys[1], keys[0]), halves))
+    return lax.exp((numerator - lax.log(halves[0])) - (denominator - lax.log(halves[1])))
 
 
 def t(key: Value, df: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
@@ -255,7 +287,8 @@ def t(key: Value, df: Value, shape: Sequence[int] | None = None, dtype: DType = 
     sizes, (df,) = parameters("t", shape, dtype, df=df)
     keys = split_words(words, (2,))
     half = df / dtype.type(2)
-    return real_normal(keys[0], sizes, dtype) * lax.sqrt(half / _gammas(keys[1], half, sizes, log_space=False))
+    log_ratio = lax.log(half) - _gammas(keys[1], half, sizes, "log")
+    return real_normal(keys[0], sizes, dtype) * lax.exp(log_ratio / dtype.type(2))
 
 
 def generalized_normal(key: Value, p: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
@@ -271,14 +304,16 @@ def generalized_normal(key: Value, p: Value, shape: Sequence[int] = (), dtype: D
     """
     words, dtype = check_key("generalized_normal", key), float_argument("generalized_normal", dtype)
     sizes, (p,) = parameters("generalized_normal", shape, dtype, p=p)
-    return _generalized_normals(words, p, sizes, dtype)
+    log_size, sign = _generalized_normals(words, p, sizes, dtype)
+    return sign * lax.exp(log_size)
 
 
-def _generalized_normals(key: Value, p: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
+def _generalized_normals(key: Value, p: Value, shape: Shape, dtype: np.dtype[Any]) -> Pair:
+    """Return the logarithms of the sizes of numbers, gamma-distributed numbers to the power 1 / p, and their signs."""
     keys = split_words(key, (2,))
-    inverse = dtype.type(1) / p
-    size = lax.pow(_gammas(keys[0], inverse, shape, log_space=False), inverse)
-    return rademacher(keys[1], shape, dtype) * size
+    a = dtype.type(1) / p
+    power = _gammas(keys[0], a, shape, "power")
+    return lax.select(a < 1, lax.ones_like(a), a) * power, rademacher(keys[1], shape, dtype)
 
 
 def ball(key: Value, d: int, p: Value = 2, shape: Sequence[int] = (), dtype: DType = None) -> Value:
@@ -296,8 +331,11 @@ def ball(key: Value, d: int, p: Value = 2, shape: Sequence[int] = (), dtype: DTy
     points = check_shape("ball", (*check_shape("ball", shape), d))
     _, (p,) = parameters("ball", (), dtype, p=p)
     keys = split_words(words, (2,))
-    g = _generalized_normals(keys[0], p, points, dtype)
+    log_size, sign = _generalized_normals(keys[0], p, points, dtype)
     e = exponential_of(keys[1], points[:-1], dtype)
     axis = len(points) - 1
-    total = lax.reduce_sum(lax.pow(lax.abs(g), p), axis, keepdims=True) + lax.expand_dims(e, (axis,))
-    return g / lax.pow(total, dtype.type(1) / p)
+    logs = p * log_size
+    log_e = lax.expand_dims(lax.log(lax.max(e, finfo(dtype).tiny)), (axis,))
+    log_max = lax.stop_gradient(lax.max(log_e, lax.reduce_max(logs, axis, keepdims=True)))
+    total = lax.reduce_sum(lax.exp(logs - log_max), axis, keepdims=True) + lax.exp(log_e - log_max)
+    return sign * lax.exp(log_size - (log_max + lax.log(total)) / p)
