@@ -137,7 +137,9 @@ def test_jax_in_the_same_process_changes_nothing_on_either_side(first_is_jax, x6
 
 def test_devices_of_a_platform():
     assert calque_xla_backend.devices("cpu") == calque_xla_backend.devices()
-    with pytest.raises(RuntimeError, match=r"devices at \S*test_devices.py:\d+ .* got backend='gpu'.* Use one of: cpu\."):
+    with pytest.raises(
+        RuntimeError, match=r"devices at \S*test_devices.py:\d+ .* got backend='gpu'.* Use one of: cpu\."
+    ):
         calque_xla_backend.devices("gpu")
 
 
