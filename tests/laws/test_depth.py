@@ -403,6 +403,54 @@ def test_too_many_nested_jits_say_how_to_allow_them():
     assert "sys.setrecursionlimit" in str(caught.value)
 
 
+NESTING = {
+    "cond": lambda f: lambda x: lax.cond(x > -9.0, f, lambda y: y, x),
+    "scan": lambda f: lambda x: lax.scan(lambda c, _: (f(c), None), x, None, length=1)[0],
+    "while_loop": lambda f: lambda x: lax.while_loop(lambda s: s[0] < 1, lambda s: (s[0] + 1, f(s[1])), (0, x))[1],
+    "fori_loop": lambda f: lambda x: lax.fori_loop(0, 1, lambda i, c: f(c), x),
+    "jit": jit,
+    "checkpoint": checkpoint,
+}
+VERBS = {  # a verb, and its result for a function whose derivative is the cosine
+    "grad": (lambda f: grad(f)(0.5), np.cos),
+    "jvp": (lambda f: jvp(f, (0.5,), (1.0,))[1], np.cos),
+    "grad of jit": (lambda f: grad(jit(f))(0.5), np.cos),
+    "vmap of grad": (lambda f: vmap(grad(f))(np.full(1, 0.5))[0], np.cos),
+    "second grad": (lambda f: -grad(grad(f))(0.5), np.sin),
+    "linearize": (lambda f: linearize(f, 0.5)[1](1.0), np.cos),
+}
+
+
+@pytest.mark.sampled(keep=0.3, rows=["nest"])
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("nest", NESTING)
+def test_programs_nested_too_deeply_are_refused_in_words_that_hold(nest, verb):
+    def program(depth):
+        f = lambda x: lax.sin(x)
+        for _ in range(depth):
+            f = NESTING[nest](f)
+        return f
+
+    derivative, value = VERBS[verb]
+    words = (
+        r"maximum recursion depth exceeded.* at test_depth\.py:\d+ .*nested too deeply, or a function calls itself "
+        r"without end\.\nNest less deeply, or raise the limit, 1000, with sys\.setrecursionlimit\."
+    )
+    with recursion_limit(1000), pytest.raises(RecursionError, match=words):
+        derivative(program(150))
+    with recursion_limit(30_000):
+        assert float(derivative(program(60))) == pytest.approx(value(0.5), rel=1e-12)
+
+
+def test_a_function_that_calls_itself_without_end_is_refused_in_words():
+    def endless(x):
+        return endless(x * 2.0)
+
+    for verb in VERBS.values():
+        with pytest.raises(RecursionError, match="nested too deeply, or a function calls itself without end"):
+            verb[0](endless)
+
+
 def deep_tree(depth, leaf):
     for _ in range(depth):
         leaf = [leaf]

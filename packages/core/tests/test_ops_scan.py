@@ -18,7 +18,7 @@ from calque_core import (
 )
 from calque_core.lax import scan, scan_p
 from calque_core.ops import loops
-from calque_pytree import tree_flatten, tree_map
+from calque_pytree import register_pytree_node, tree_flatten, tree_map
 
 HERE = "test_ops_scan.py"
 DTYPES = ("bool", "int8", "uint32", "int64", "float16", "float32", "float64", "complex64")
@@ -543,3 +543,40 @@ def test_unroll_of_no_steps_at_all_is_one():
 def test_an_unroll_that_is_no_number_of_steps_is_refused(unroll, kind):
     with pytest.raises(kind, match=r"scan of <lambda> .* got unroll="):
         scan(lambda c, x: (c + x, c), 0.0, np.ones(3), unroll=unroll)
+
+
+class Labelled:
+    """A class with one child, and an array as its static data."""
+
+    def __init__(self, x, label):
+        self.x, self.label = x, label
+
+
+register_pytree_node(Labelled, lambda node: ((node.x,), node.label), lambda label, xs: Labelled(xs[0], label))
+
+
+def labelled(x):
+    """Return an object with new static data, as a constructor that makes an array does."""
+    return Labelled(x, np.arange(3))
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda: scan(lambda c, x: (labelled(c.x + x), x), labelled(1.0), np.arange(3.0)),
+        lambda: lax.while_loop(lambda c: c.x < 9.0, lambda c: labelled(c.x * 2.0), labelled(1.0)),
+        lambda: lax.fori_loop(0, 3, lambda i, c: labelled(c.x * 2.0), labelled(1.0)),
+        lambda: lax.cond(True, lambda: labelled(1.0), lambda: labelled(2.0)),
+        lambda: lax.switch(1, [lambda: labelled(1.0), lambda: labelled(2.0)]),
+        lambda: lax.associative_scan(lambda p, q: labelled(p.x + q.x), labelled(np.ones(3))),
+    ],
+    ids=["scan", "while_loop", "fori_loop", "cond", "switch", "associative_scan"],
+)
+def test_a_new_array_as_static_data_is_named_with_its_class_and_the_remedy(run):
+    words = (
+        r"the static data of Labelled cannot be compared with ==: array\(\[0, 1, 2\]\) and array\(\[0, 1, 2\]\) give "
+        r"ValueError: The truth value of an array .*\nStatic data must compare to True or False\. Make an array a "
+        r"child of the class, as a field that is not static\."
+    )
+    with pytest.raises(ValueError, match=words):
+        run()

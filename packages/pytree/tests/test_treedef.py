@@ -3,9 +3,11 @@ from typing import NamedTuple
 
 import pytest
 
+import calque_pytree
 from calque_pytree import (
     PyTreeDef,
     Registry,
+    register_pytree_node,
     register_static,
     structure,
     treedef_children,
@@ -127,6 +129,91 @@ def test_aux_data_that_does_not_compare_to_a_bool_is_explained():
     with pytest.raises(ValueError, match="ambiguous") as caught:
         assert structure(Config(Vague())) == structure(Config(Vague()))
     assert "Raised by comparing the aux data of two pytree nodes." in caught.value.__notes__[0]
+
+
+class Box:
+    """A class with one child, and static data that may not compare to a bool."""
+
+    def __init__(self, x, data):
+        self.x, self.data = x, data
+
+
+register_pytree_node(Box, lambda box: ((box.x,), box.data), lambda data, children: Box(children[0], data))
+
+
+class Vague:
+    """Compares to something that is neither true nor false, as an array does."""
+
+    def __eq__(self, other):
+        return Vague()
+
+    def __bool__(self):
+        raise ValueError("ambiguous")
+
+    def __repr__(self):
+        return "Vague()"
+
+    __hash__ = None
+
+
+class Refusing(Vague):
+    def __eq__(self, other):
+        raise RuntimeError("no ==")
+
+    __hash__ = None
+
+
+class OddError(OSError):
+    """An error whose text is not that of its arguments."""
+
+
+class Failing(Vague):
+    def __eq__(self, other):
+        raise OddError(2, "odd", "file")
+
+    __hash__ = None
+
+
+USES = {
+    "==": lambda one, other: structure(one) == structure(other),
+    "!=": lambda one, other: structure([0, one]) != structure([0, other]),
+    "key": lambda one, other: structure(one).key == structure(other).key,
+    "map": lambda one, other: calque_pytree.map(lambda x, y: x, one, other),
+    "map of several": lambda one, other: calque_pytree.map(lambda x, y: x, {"w": one}, {"w": other}),
+    "flatten_up_to": lambda one, other: structure(one).flatten_up_to(other),
+    "broadcast_prefix": lambda one, other: calque_pytree.broadcast_prefix(one, other),
+    "flatten_axes": lambda one, other: calque_pytree.flatten_axes("in_axes", structure(one), other),
+    "tree_transpose": lambda one, other: calque_pytree.tree_transpose(
+        structure(one), structure([0, 0]), Box([1, 2], other.data)
+    ),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+@pytest.mark.parametrize(
+    ("make", "error"), [(Vague, ValueError), (lambda: (Vague(), 1), ValueError), (Refusing, RuntimeError)]
+)
+def test_static_data_that_cannot_be_compared_are_named_with_their_class_and_the_remedy(use, make, error):
+    words = (
+        r"^the static data of Box cannot be compared with ==: \(?Vague\(\).* and .* give "
+        rf"{error.__name__}: (ambiguous|no ==)\nStatic data must compare to True or False\. Make an array a child of "
+        r"the class, as a field that is not static\."
+    )
+    for _ in range(20):  # the last ones through compiled code
+        with pytest.raises(error, match=words):
+            use(Box(1, make()), Box(2, make()))
+
+
+def test_an_error_whose_text_is_not_that_of_its_arguments_is_left_as_it_is():
+    with pytest.raises(OddError, match="odd") as caught:
+        assert structure(Box(1, Failing())) == structure(Box(2, Failing()))
+    assert caught.value.args == (2, "odd")
+    assert "Aux data must compare with == to a bool" in caught.value.__notes__[0]
+
+
+def test_long_static_data_are_shortened_in_messages():
+    with pytest.raises(ValueError, match=r"with ==: \(Vague\(\), \(0, 1, 2, .{20,40}\.\.\. and \(Vague"):
+        assert structure(Box(1, (Vague(), tuple(range(999))))) == structure(Box(1, (Vague(), tuple(range(999)))))
 
 
 def test_a_treedef_is_its_own_copy():

@@ -16,6 +16,7 @@ from calque_xla_backend import (
     device_put,
     devices,
     jit,
+    local_devices,
     make_mesh,
 )
 
@@ -136,7 +137,9 @@ def test_jax_in_the_same_process_changes_nothing_on_either_side(first_is_jax, x6
 
 def test_devices_of_a_platform():
     assert calque_xla_backend.devices("cpu") == calque_xla_backend.devices()
-    with pytest.raises(ValueError, match=r"devices at \S*test_devices.py:\d+ .* got backend='gpu'.* Use one of: cpu\."):
+    with pytest.raises(
+        RuntimeError, match=r"devices at \S*test_devices.py:\d+ .* got backend='gpu'.* Use one of: cpu\."
+    ):
         calque_xla_backend.devices("gpu")
 
 
@@ -149,3 +152,17 @@ def test_a_mesh_of_no_devices_is_refused(wrong):
 def test_a_type_is_not_put_on_a_device():
     with pytest.raises(TypeError, match=r"x\['a'\] is ShapeDtypeStruct\(.*\), a type instead of an array"):
         device_put({"a": ShapeDtypeStruct((3,), "float32")})
+
+
+ASKING = {  # each way to ask for a platform by name
+    "devices": devices,
+    "local_devices": local_devices,
+    "jit": lambda name: jit(np.sin, backend=name)(1.0),
+}
+
+
+@pytest.mark.parametrize("ask", ASKING.values(), ids=ASKING)
+@pytest.mark.parametrize("name", ["nonsense", "tpu"])
+def test_a_platform_that_this_machine_lacks_is_a_runtime_error_as_ported_programs_expect(ask, name):
+    with pytest.raises(RuntimeError, match=rf"got backend='{name}', but there is no such device\. Use one of: .*cpu"):
+        ask(name)

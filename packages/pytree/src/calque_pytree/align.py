@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 
 from calque_pytree.build import Nodes, inner_node, place, steps_to, subtree_end
+from calque_pytree.comparison import equal_data
 from calque_pytree.keys import KeyEntry, KeyPath
 from calque_pytree.kinds import (
     DEFAULTDICT,
@@ -142,7 +143,7 @@ def matching_children(node: Node, subtree: Tree) -> Children | None:
     if kind is DEFAULTDICT:
         return matching_values(data[1], subtree) if subtree.default_factory == data[0] else None
     children, subtree_data = kind.flatten(subtree)
-    same = len(children) == arity and (subtree_data is data or subtree_data == data)
+    same = len(children) == arity and (subtree_data is data or equal_data(nodetype, data, subtree_data))
     return children if same else None
 
 

@@ -14,13 +14,16 @@ from functools import singledispatch
 from typing import Any, TypeAlias
 
 from calque_pytree.build import Nodes
-from calque_pytree.kinds import LIST, NAMEDTUPLE, NONE, TUPLE, DictKeys, Node, NodeData
+from calque_pytree.kinds import LIST, NAMEDTUPLE, NONE, TUPLE, DictKeys, Node, NodeData, node_class
 from calque_pytree.late import late_function
 
 Value: TypeAlias = Any
 
 EXACT_TYPES = frozenset({int, str, bool, bytes, type(None), type})
 """Types whose equal values are identical in every respect."""
+
+MAX_TEXT = 60
+"""The number of characters of static data in a message."""
 
 EXACT_KINDS = (NONE, TUPLE, LIST, NAMEDTUPLE)
 """Kinds of node whose equal data are identical in every respect."""
@@ -151,11 +154,49 @@ def equal_nodes(left: Nodes, right: Nodes) -> bool:
     try:
         return left == right
     except Exception as error:
+        explain_nodes(left, right, error)
         error.add_note(
             "Raised by comparing the aux data of two pytree nodes. Aux data must compare with == to a bool; "
             "arrays belong among the children."
         )
         raise
+
+
+def equal_data(owner: type, left: NodeData, right: NodeData) -> bool:
+    """Return whether the data of two nodes of a class are equal; an error that this raises is explained."""
+    try:
+        return bool(left == right)
+    except Exception as error:
+        explain_data(owner, left, right, error)
+        raise
+
+
+def explain_nodes(left: Nodes, right: Nodes, error: Exception) -> None:
+    """Explain an error in comparing two sequences by the first nodes whose data cannot be compared."""
+    for one, other in zip(left, right):
+        if one is not None and other is not None and one[0] is other[0] and one[2] is not other[2]:
+            try:
+                bool(one[2] == other[2])
+            except Exception:  # noqa: BLE001  `error` is raised in its place
+                explain_data(node_class(one), one[2], other[2], error)
+                return
+
+
+def explain_data(owner: type, left: NodeData, right: NodeData, error: Exception) -> None:
+    """Name the class, the data and the remedy in the message of an error that comparing data raised."""
+    if type(error).__str__ is Exception.__str__:  # other classes may show something else than their arguments
+        message = (
+            f"the static data of {owner.__name__} cannot be compared with ==: {shortened(left)} and {shortened(right)} "
+            f"give {type(error).__name__}: {error}\nStatic data must compare to True or False. Make an array a child "
+            "of the class, as a field that is not static."
+        )
+        error.args = (message,)
+
+
+def shortened(value: Value) -> str:
+    """Return the first characters of the repr of a value, on one line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 3]}..."
 
 
 def first_that_may_change(nodes: Nodes) -> Node | None:

@@ -13,6 +13,7 @@ from functools import partial
 
 from calque_pytree.align import Mismatch, align, describe_node, path_in
 from calque_pytree.build import place, subtree_end
+from calque_pytree.comparison import equal_nodes
 from calque_pytree.flattening import IsLeaf, tree_flatten, tree_leaves, tree_structure
 from calque_pytree.keys import KeyPath
 from calque_pytree.kinds import Leaf, Tree
@@ -121,7 +122,7 @@ def flatten_axes(
             end = subtree_end(treedef.nodes, start)
             axes += [next(values)] * treedef.nodes[start:end].count(None)
             start = end
-        elif node == treedef.nodes[start]:
+        elif equal_nodes((node,), treedef.nodes[start : start + 1]):
             start += 1
         else:
             path = path_in(axis_tree, prefix_def.nodes, position)

@@ -58,7 +58,7 @@ class XlaCompiler:
     ) -> Place | None:
         """Return the place that `target`, arrays, meshes or the jitted functions inside a program decide, or None.
 
-        Raises: ValueError that names the devices if they differ, or if there is no device of the platform.
+        Raises: ValueError that names the devices if they differ; RuntimeError if there is no device of the platform.
         """
         chosen: Chosen = jaxpr.memo("places", lambda: choices_in(jaxpr, _target_of))
         return chosen_place(caller, args, chosen, self.target, divisions)

@@ -89,7 +89,7 @@ def chosen_place(
 ) -> Place | None:
     """Return the place that meshes, `target`, functions inside or arrays decide; None if nothing decides.
 
-    Raises: ValueError that names the devices if they differ, or if there is no device of the platform.
+    Raises: ValueError that names the devices if they differ; RuntimeError if there is no device of the platform.
     """
     meshes = [*divisions.meshes(), *chosen.meshes]
     if target is None and not chosen.targets:

@@ -1,19 +1,35 @@
-"""The error for a user's trace that calls itself without end.
+"""The errors for programs that are nested too deeply, and for a user's trace that calls itself without end.
 
-One idea: an operation that `process_primitive` binds while its trace is current comes back to it.  Python's error is
-then two thousand lines long and names nothing of calque, so the block that entered the trace replaces it.
+One idea: Python's error is two thousand lines long and names nothing of calque.  The outermost function of calque adds
+the user's line and the remedy.  An operation that `process_primitive` binds while its trace is current comes back to
+it; there the block that entered the trace replaces the error.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Any
 
-from calque_core.frames.source import Position, at_place
+from calque_core.frames.source import Position, at_place, where
 
 _MANY = 20  # calls of one trace inside one another, more than nested control flow makes
+
+
+_PYTHONS = "maximum recursion depth exceeded"
+
+
+def explain_depth(error: RecursionError) -> None:
+    """Add the user's line and the remedy to the message of Python's own error."""
+    if str(error).startswith(_PYTHONS):
+        remedy = f"Nest less deeply, or raise the limit, {sys.getrecursionlimit()}, with sys.setrecursionlimit."
+        message = (
+            f"{error}{where()}. Loops, branches, calls or derivatives are nested too deeply, or a function calls "
+            f"itself without end.\n{remedy}"
+        )
+        error.args = (message,)
 
 
 def refuse_endless_binding(trace: Any, error: RecursionError) -> None:

@@ -19,6 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 from calque_core.context import here
 from calque_core.errors import similar_name
 from calque_core.frames.names import named_after
+from calque_core.frames.recursion import explain_depth
 from calque_core.frames.source import is_array_library_file, is_internal_file, mark_wrapper
 
 P = ParamSpec("P")
@@ -125,9 +126,13 @@ def _suggest_keyword(error: TypeError, fun: Callable[..., Any], kwargs: Iterable
 def hide_frames(error: Exception) -> None:
     """Shorten the tracebacks of an error and of its causes, if the calling function is the outermost boundary.
 
-    The caller continues with a bare `raise`, which adds no frame.
+    Python's error for too deep recursion gets a remedy.  The caller continues with a bare `raise`, which adds no frame.
     """
-    if here().reports.traceback_filtering == "off" or _is_nested():
+    if _is_nested():
+        return
+    if type(error) is RecursionError:
+        explain_depth(error)
+    if here().reports.traceback_filtering == "off":
         return
     note = HiddenFrames(_NOTE)
     note.traceback = error.__traceback__

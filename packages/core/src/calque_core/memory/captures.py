@@ -187,7 +187,7 @@ class Captures:
         """Return a view that only traces know, the same one as long as nobody changes what `x` shows of its memory."""
         known = self.views.get(id(x))
         view = None if known is None else known.array()
-        if view is x or type(x.base) is Copied:  # from a trace inside this one
+        if view is x or isinstance(x.base, Copied):  # from a trace inside this one
             return x
         if view is None or known.source() is not x or _shown(view) != _shown(x):  # type: ignore[union-attr]
             view = x.view(np.ndarray)

@@ -31,7 +31,7 @@ def refers_to(jaxpr: Jaxpr, others: Iterable[Any], target: Any) -> bool:
     (False, True)
     """
     stack = [*others, *(x for inner in nested_jaxprs(jaxpr) for eqn in inner.eqns for x in eqn.params.values())]
-    met = set()
+    met: set[int] = set()
     while stack:
         x = stack.pop()
         if x is target or len(met) > _MAX_OBJECTS:

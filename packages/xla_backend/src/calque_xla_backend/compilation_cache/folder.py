@@ -71,8 +71,8 @@ def refusal(folder: str) -> str:
         if os.path.exists(real) and (reason := _reason_against(folder, os.stat(real))):
             return reason
         for parent in dict.fromkeys([*_parents(real), *_parents(os.path.abspath(folder))]):
-            if sys.platform != "win32" and os.path.exists(parent) and (reason := _reason_around(os.stat(parent))):
-                return f"{reason[0]} may replace {folder}, because {reason[1].format(parent)}"
+            if sys.platform != "win32" and os.path.exists(parent) and (around := _reason_around(os.stat(parent))):
+                return f"{around[0]} may replace {folder}, because {around[1].format(parent)}"
     except OSError as error:
         return str(error)
     return ""

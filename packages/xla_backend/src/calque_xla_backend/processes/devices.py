@@ -35,7 +35,7 @@ def process_count() -> int:
 def local_devices(backend: str | None = None) -> list[Device]:
     """Return the devices of this process: of the default platform, or of the platform `backend`.
 
-    Raises: ValueError that lists the available platforms, if `backend` is not one of them.
+    Raises: RuntimeError that lists the available platforms, if `backend` is not one of them.
 
     >>> from calque_xla_backend import local_devices
     >>> [device.process_index for device in local_devices()]

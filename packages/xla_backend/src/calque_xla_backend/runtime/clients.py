@@ -47,7 +47,7 @@ _default: list[str] = []  # the default platform, once it is chosen
 
 
 def platforms() -> list[str]:
-    """Return the platforms that this process may use.  Raises: ValueError for a request of an unknown one."""
+    """Return the platforms that this process may use.  Raises: RuntimeError for a request of an unknown one."""
     known = [*usable_plugins(), CPU]
     return [_canonical(name, known, f"config.platforms got {name!r}") for name in requested_platforms()] or known
 
@@ -55,7 +55,7 @@ def platforms() -> list[str]:
 def default_platform() -> str:
     """Return the platform on which programs run by default: the first accelerator that starts, or else the processor.
 
-    Raises: RuntimeError if the user asked for a platform that cannot start; ValueError if there is no such platform.
+    Raises: RuntimeError if the user asked for a platform that does not exist or cannot start.
     """
     if not _default:
         chosen = platforms()
@@ -137,18 +137,18 @@ def all_devices(platform: str | None = None) -> list[Device]:
 def devices_of(platform: str, caller: str) -> list[Device]:
     """Return the devices of a platform.
 
-    Raises: ValueError, in the name of `caller`, if there is no such platform; RuntimeError if it does not start.
+    Raises: RuntimeError, in the name of `caller`, if there is no such platform, or if it does not start.
     """
     return local_devices(_canonical(platform, platforms(), f"{caller}{where()} got backend={platform!r}"))
 
 
 def _canonical(platform: str, known: list[str], request: str) -> str:
-    """Return the name of a platform, of which "gpu" may be another name.  Raises: ValueError with the request."""
+    """Return the name of a platform, of which "gpu" may be another name.  Raises: RuntimeError with the request."""
     for name in [platform, *_ALIASES.get(platform, ())]:
         if name in known:
             return name
     hint = f" A GPU needs its plugin: {install_command('calque_xla_backend', 'cuda13')}." if platform in GPUS else ""
-    raise ValueError(f"{request}, but there is no such device. Use one of: {', '.join(sorted(known))}.{hint}")
+    raise RuntimeError(f"{request}, but there is no such device. Use one of: {', '.join(sorted(known))}.{hint}")
 
 
 def platform_of(device: Device) -> str:

@@ -33,7 +33,7 @@ def devices(backend: str | None = None) -> list[Device]:
     """Return the devices that programs can run on: of the default platform, or of the platform `backend`.
 
     In a program of several processes these are the devices of all of them; `local_devices` gives those of this one.
-    Raises: ValueError that lists the available platforms, if `backend` is not one of them.
+    Raises: RuntimeError that lists the available platforms, if `backend` is not one of them.
 
     >>> from calque_xla_backend import devices
     >>> [device.platform for device in devices()]

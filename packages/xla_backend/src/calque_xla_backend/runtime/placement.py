@@ -188,7 +188,7 @@ def placement_of_sharding(sharding: Sharding, ndim: int) -> Placement:
 def placement_of(target: Device | str, caller: str) -> Placement:
     """Return the placement on a device, or on the default device of a platform.
 
-    Raises: ValueError, in the name of `caller`, if there is no such platform.
+    Raises: RuntimeError, in the name of `caller`, if there is no such platform.
     """
     if not isinstance(target, str):
         return placement(target)

@@ -167,8 +167,8 @@ def jit(  # noqa: PLR0913 -- JAX's options
     calls `fun`.
     Raises: TypeError if `fun` is not a function or `compiler_options` are not names with scalars, or, when called, for
     an argument or a result that is not an array; ValueError if a static or donated argument does not exist, if an
-    argument is static and donated, or, when called, if arrays or jitted functions inside are on other devices, or no
-    device has the platform; or an array does not divide as its sharding says.
+    argument is static and donated, or, when called, if arrays or jitted functions inside are on other devices, or an
+    array does not divide as its sharding says; RuntimeError, when called, if no device has the platform.
 
     >>> from calque_core import lax
     >>> from calque_xla_backend import jit
