@@ -40,8 +40,9 @@ ORDER = "the order of zeros of both signs is not determined: they are equal, and
 CHOICE = "of two zeros with different signs, NumPy's choice depends on the machine, and XLA's maximum is 0.0"
 OF_COMPLEX = """
     sign reciprocal round around exp exp2 expm1 log log2 log10 log1p sinc sin cos tan asin acos atan arcsin arccos
-    arctan sinh cosh tanh asinh acosh atanh arcsinh arccosh arctanh add subtract multiply divide true_divide float_power pow
-    power square sqrt cbrt clip absolute abs angle mean sum prod nanmean nansum nanprod std var nanstd nanvar average
+    arctan sinh cosh tanh asinh acosh atanh arcsinh arccosh arctanh add subtract multiply divide true_divide
+    float_power pow power square sqrt cbrt clip absolute abs angle mean sum prod nanmean nansum nanprod std var nanstd
+    nanvar average
     gradient dot matmul inner outer vdot tensordot kron vecdot vecmat matvec einsum cumsum cumprod nancumsum nancumprod
     pad diff ediff1d trapezoid unwrap norm vector_norm matrix_norm cho_solve fiedler div integer_pow reduce_prod
     reduce_sum cumlogsumexp rem max min reduce_max reduce_min batch_matmul rsqrt logistic
