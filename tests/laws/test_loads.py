@@ -34,7 +34,7 @@ CORE = {  # the modules of core by folder; operations and the operators of array
     "jaxprs": "effects jaxpr",
     "memory": "uncopied",
     "primitives": "families primitive rule_results rules",
-    "traces": "trace tracer",
+    "traces": "own_results trace tracer",
     "types": "array_methods avals dtypes numbers stand_in",
 }
 GRADIENT = {  # the modules of autodiff that `grad` of a first function loads, by folder

@@ -94,7 +94,13 @@ def _rows(name: str, a: Value, axis: Axes) -> tuple[Value, tuple[int, ...]]:
     rows = lax.reshape(lax.transpose(a, (*axes, *kept)), (count, *(aval.shape[d] for d in kept)))
     if not count and name in ("quantile", "percentile"):
         raise ValueError(f"{name} of {aval}{place()}: there are no elements over the axes {axes}.")
-    return (rows if count else lax.full((1, *typeof(rows).shape[1:]), np.nan, _float_dtype(rows))), axes
+    return (rows if count else _nothing(rows)), axes
+
+
+def _nothing(rows: Value) -> Value:
+    """Return one row of NaN, in both parts of complex numbers."""
+    nan = complex(np.nan, np.nan) if typeof(rows).kind == "c" else np.nan
+    return lax.full((1, *typeof(rows).shape[1:]), nan, _float_dtype(rows))
 
 
 def _float_dtype(rows: Value) -> np.dtype[Any]:

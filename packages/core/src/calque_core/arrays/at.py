@@ -22,6 +22,7 @@ from calque_core.arrays.indices import Form, is_array, normal_form, rows_of, row
 from calque_core.arrays.masks import whole_mask
 from calque_core.arrays.numpy_arithmetic import as_dtype, power, true_divide
 from calque_core.arrays.numpy_sequences import array_of
+from calque_core.backends import on_device_of
 from calque_core.calls.api_util import check_callable
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
@@ -172,7 +173,7 @@ class ElementsAt:
         target = self._target(options)
         updates = lax.reshape(_broadcast_to(target.shape, value), target.update_shape)
         if target.is_whole or target.is_empty:
-            return as_result(x if target.is_empty else update(x, updates))
+            return as_result(x) if target.is_empty else on_device_of((x,), as_result(update(x, updates)))
         return scatter(x, target.indices, updates, target.numbers, **target.options)
 
     def _target(self, options: Options) -> Target:
