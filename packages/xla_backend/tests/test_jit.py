@@ -767,12 +767,12 @@ def test_deep_nesting_works_within_python_s_recursion_limit_and_says_so_beyond()
     assert nest(20)(1.0) == 2.0
     with pytest.raises(RecursionError) as caught:
         nest(500)(1.0)
-    assert "or raise the limit with sys.setrecursionlimit" in str(caught.value)
+    assert "Nest less deeply, or raise the limit" in str(caught.value)
     printed = "".join(traceback.format_exception(caught.value)).splitlines()
     assert len(printed) < 100
     errors = {line.partition(":")[0] for line in printed if line.partition(":")[0].endswith("Error")}
     assert errors == {"RecursionError"}  # and no error of another kind before it
-    assert sum(line.startswith("This happened in tracing <lambda> (test_jit.py:") for line in printed) == 1
+    assert sum("nested too deeply" in line for line in printed) == 1
 
 
 def test_300_nested_jits_with_a_higher_limit():

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from traceback import walk_tb
 from typing import Any
 
 import numpy as np
@@ -146,7 +147,7 @@ class TangentTrace(JaxprTrace):
             context.trace = self
             return rule(known_mask, *args, **params)  # type: ignore[no-any-return]
         except RecursionError as error:
-            _explain_recursion(primitive, error)
+            _explain_recursion(self, primitive, error)
             raise
         finally:
             context.trace = before
@@ -186,14 +187,19 @@ class TangentTrace(JaxprTrace):
         return x
 
 
-def _explain_recursion(primitive: Primitive, error: RecursionError) -> None:
-    """Say in the error, once, that the rule may bind its own primitive, which is split by the rule again."""
-    add_remedy(
-        error,
-        f"If the partial_eval rule of '{primitive.name}' binds '{primitive.name}' on tangents, it calls itself without "
-        f"end. Record the equation: JaxprTrace.process_primitive(current_trace(), {primitive.name}_p, operands, params)"
-        ", with JaxprTrace of calque_core.extend.",
-    )
+_MANY = 20  # splits of one trace inside one another: each nested branch or loop has a trace of its own
+
+
+def _explain_recursion(trace: TangentTrace, primitive: Primitive, error: RecursionError) -> None:
+    """Say in the error, once, that a rule binds its own primitive, which the trace splits by the rule again."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code is TangentTrace.split.__code__]
+    if sum(frame.f_locals["self"] is trace for frame in frames) >= _MANY:
+        add_remedy(
+            error,
+            f"The partial_eval rule of '{primitive.name}' binds '{primitive.name}' on tangents, so it calls itself "
+            f"without end. Record the equation: JaxprTrace.process_primitive(current_trace(), {primitive.name}_p, "
+            "operands, params), with JaxprTrace of calque_core.extend.",
+        )
 
 
 def _is_staged_derivative(trace: Trace | None) -> bool:

@@ -16,14 +16,12 @@ from typing import Any
 from calque_core.frames.source import Position, at_place, where
 
 _MANY = 20  # calls of one trace inside one another, more than nested control flow makes
-
-
 _PYTHONS = "maximum recursion depth exceeded"
 
 
 def explain_depth(error: RecursionError) -> None:
-    """Add the user's line and the remedy to the message of Python's own error."""
-    if str(error).startswith(_PYTHONS):
+    """Add the user's line and the remedy to the message of Python's own error, unless it has a remedy."""
+    if str(error).startswith(_PYTHONS) and "\n" not in str(error):
         remedy = f"Nest less deeply, or raise the limit, {sys.getrecursionlimit()}, with sys.setrecursionlimit."
         message = (
             f"{error}{where()}. Loops, branches, calls or derivatives are nested too deeply, or a function calls "

@@ -21,7 +21,6 @@ from calque_core.extend import (
     StaticArguments,
     StaticKeys,
     Statics,
-    add_remedy,
     arg_names,
     check_arrays,
     describe_function,
@@ -126,18 +125,9 @@ class TracedFunction:
         in_tree = call.in_tree.snapshot()  # the function may write to its data
         flat = FlatFunction(with_static(self.fun, "jit", call.statics), in_tree, "jit")
         names = partial(arg_names, self.fun, *call.dynamic)
-        try:
-            # The method, and not `flat`: in Python 3.12, a call through its type takes a third of C's recursion limit.
-            fun = self._constrained(flat, call, names) if self.shardings else flat.__call__
-            jaxpr = stage(fun, avals, verb="jit", user_fun=self.fun, arg_names=names)
-        except RecursionError as error:
-            if "\n" not in str(error):  # an inner function is named, or a trace that calls itself without end
-                add_remedy(
-                    error,
-                    f"This happened in tracing {describe_function(self.fun)}. Nest less deeply, or raise the limit "
-                    "with sys.setrecursionlimit: a level of jit takes 10 frames.",
-                )
-            raise
+        # The method, and not `flat`: in Python 3.12, a call through its type takes a third of C's recursion limit.
+        fun = self._constrained(flat, call, names) if self.shardings else flat.__call__
+        jaxpr = stage(fun, avals, verb="jit", user_fun=self.fun, arg_names=names)
         closed, captured = hoist_tracers(jaxpr)
         return TracedCall(closed, captured, call.in_tree, flat.out_tree)
 
