@@ -117,10 +117,13 @@ def report(order: int, points: ranges.Points, got: np.ndarray, off: np.ndarray, 
 
 # Half precisions
 
+# NumPy's own sinc of single precision overflows.
+HALVES = [name for name, row in ROWS.items() if row.second is None and name.startswith("n") and "sinc" not in name]
+
 
 @pytest.mark.parametrize("way", [EVALUATED, COMPILED])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.second is None and name.startswith("n")])
+@pytest.mark.parametrize("name", HALVES)
 @pytest.mark.sampled(keep=0.06)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_half_precisions_have_the_values_of_single_precision_rounded(name, dtype, way):
@@ -136,8 +139,8 @@ def test_half_precisions_have_the_values_of_single_precision_rounded(name, dtype
         distance = np.abs(got.astype(np.float32) - rounded) - slope * ulps_of_halves(single, kind)
         off = distance / ulps_of_halves(rounded, kind)
     is_same = (got.astype(np.float32) == rounded) | (np.isnan(got.astype(np.float32)) & np.isnan(want))
-    least = float(ml_dtypes.finfo(kind).smallest_normal) * ranges.SMALL_FACTOR
-    is_flushed = (way != EVALUATED) & ((np.abs(single) < least) | (np.abs(want) < least))
+    least = float(ml_dtypes.finfo(kind).smallest_normal) * (1 if way == EVALUATED else ranges.SMALL_FACTOR)
+    is_flushed = (np.abs(want) < least) | ((np.abs(single) < least) & (way != EVALUATED))
     wrong = np.flatnonzero(~(is_same | (off <= ranges.ULPS) | is_flushed))
     some = wrong[:: len(wrong) // 8 + 1]
     assert not len(wrong), f"{len(wrong)} are wrong: of {x[some]} there are {got[some]}, right are {want[some]}"

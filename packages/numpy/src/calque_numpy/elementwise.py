@@ -340,12 +340,14 @@ def sinc(x: Value) -> Value:
     >>> sinc(np.array([0.0, 0.5]))
     array([1.        , 0.63661977])
     """
-    x = lax.mul(_double_of_integers(x), math.pi)
-    dtype = typeof(x).dtype
-    is_near = lax.lt(lax.abs(x), 0.25)
-    far, near = lax.select(is_near, 1, x), lax.select(is_near, x, 0)
-    series = as_dtype(polynomial(lax.mul(near, near), _SINC_COEFFICIENTS), dtype)  # its operators widen ml_dtypes
-    return lax.select(is_near, series, lax.div(lax.sin(far), far))
+    x = _double_of_integers(x)
+    is_near = lax.lt(lax.abs(x), 0.25 / math.pi)
+    far, near = lax.select(is_near, 1, x), lax.mul(lax.select(is_near, x, 0), math.pi)
+    series = as_dtype(polynomial(lax.mul(near, near), _SINC_COEFFICIENTS), typeof(x).dtype)  # which widens ml_dtypes
+    # The sine has the period 2: the product of pi and a large number is rounded, or overflows.
+    turn = far if typeof(far).kind == "c" else lax.rem(far, 2)
+    sine = lax.mul(lax.sin(lax.mul(turn, math.pi)), 1 / math.pi)
+    return lax.select(is_near, series, lax.div(sine, far))
 
 
 _SINC_COEFFICIENTS = [(-1.0) ** n / math.factorial(2 * n + 1) for n in range(8)]  # the next term is below 1e-24
