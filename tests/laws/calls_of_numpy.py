@@ -11,6 +11,8 @@ NUMPY: Table = {}
 LINALG: Table = {}
 FFT: Table = {}
 row = partial(add, NUMPY)
+SHORT = lambda dtype, size: FV(dtype, size)[:3]
+TWO_COLUMNS = lambda dtype, size: FN(dtype, size)[:, :2]
 PLACES = fixed(np.array([2, 0, 1]))
 FEW = fixed(np.array([1, 0, 2, 1]))
 one = lambda f, x: f(x)
@@ -140,9 +142,9 @@ row("argmax argmin nanargmax nanargmin", lambda f, x: f(x, 0, keepdims=True), M)
 row("any all count_nonzero", lambda f, x: [f(x), f(x, 1), f(x, (1, 0), keepdims=True)], M)
 row("median nanmedian", lambda f, x: [f(x), f(x, 1), f(x, (1, 0), keepdims=True)], M)
 row("median nanmedian", lambda f, x: [f(x), f(x, 0)], FM)
-for table_row in (M, FM):
-    row("quantile nanquantile", lambda f, x: [f(x, 0.3), f(x, [0.0, 0.5, 1.0], 1)], table_row, ulps=16)
-    row("percentile nanpercentile", lambda f, x: [f(x, 30), f(x, [0.0, 50.0], 1), f(x, 25, (1, 0))], table_row, ulps=16)
+for operand in (M, FM):
+    row("quantile nanquantile", lambda f, x: [f(x, 0.3), f(x, [0.0, 0.5, 1.0], 1)], operand, ulps=16)
+    row("percentile nanpercentile", lambda f, x: [f(x, 30), f(x, [0.0, 50.0], 1), f(x, 25, (1, 0))], operand, ulps=16)
 METHODS = ["lower", "higher", "nearest", "midpoint", "inverted_cdf", "hazen", "median_unbiased"]
 row("quantile nanquantile", lambda f, x: [f(x, 0.4, 0, method=m) for m in METHODS], FM, ulps=16)
 # running sums and differences
@@ -198,9 +200,9 @@ row("polymul", lambda f, p, x: f(p[:3], x), FV, FV, ulps=16, by_array=True)
 row("polyder polyint", lambda f, p: [f(p), f(p, 2)], FV, ulps=16)
 row("polyint", lambda f, p: f(p, 1, 3), FV, ulps=16)
 row("vander", lambda f, x: [f(x), f(x, 3, increasing=True)], FV, ulps=64, by_array=True)
-row("poly", lambda f, x: f(x), filled_few := (lambda dtype, size: FV(dtype, size)[:3]), ulps=64, by_array=True)
-row("polydiv", lambda f, x: f(x, x[:2]), filled_few, ulps=256, by_array=True)
-row("roots", lambda f, x: f(x), filled_few, ulps=256, by_array=True)
+row("poly", lambda f, x: f(x), SHORT, ulps=64, by_array=True)
+row("polydiv", lambda f, x: f(x, x[:2]), SHORT, ulps=256, by_array=True)
+row("roots", lambda f, x: f(x), SHORT, ulps=256, by_array=True)
 row("polyfit", lambda f, x: f(np.linspace(0, 1, x.size), x, 1), FV, ulps=4096, by_array=True, sizes=("many",))
 # orders, places, counts, sets
 row("sort argsort", lambda f, x: [f(x), f(x, 0), f(x, None), f(x, stable=True)], M)
@@ -218,7 +220,7 @@ row("bincount", lambda f, x: [f(x.astype(np.uint8) % 4, length=5)], W)
 row("histogram histogram_bin_edges", lambda f, x: f(x, np.array([0, 1, 3])), FV)
 row("histogram", lambda f, x, w: f(x, 3, (0, 3), weights=w), FV, W, ulps=16)
 row("histogram2d", lambda f, x: f(x, x, 2, [(0, 2), (0, 2)]), FV)
-row("histogramdd", lambda f, x: f(x, 2, [(0, 2)] * x.shape[1]), filled_matrix := (lambda d, s: FN(d, s)[:, :2]))
+row("histogramdd", lambda f, x: f(x, 2, [(0, 2)] * x.shape[1]), TWO_COLUMNS)
 row("nonzero flatnonzero argwhere", lambda f, x: f(x, size=4), V)
 row("unique", lambda f, x: f(x, True, True, True, size=max(x.size, 1)), V)
 row("unique_values unique_all unique_counts unique_inverse", lambda f, x: tuple(f(x, size=max(x.size, 1))), V)
