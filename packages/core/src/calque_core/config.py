@@ -204,7 +204,8 @@ def numpy_dtype_promotion(value: str) -> scope:
 
     A Python scalar takes the dtype of the other operand in both cases, and `result_type` never refuses.  An
     operation that documents a conversion, as division of integers does, still makes it.  The setting holds for Python's
-    operators and for functions of `lax` and NumPy; NumPy's own functions of ndarrays alone ignore it.
+    operators and for functions of `lax` and NumPy that the program itself calls, not for the operations inside of a
+    function or a rule; NumPy's own functions of ndarrays alone ignore it.
     Raises: ValueError if `value` is neither; TypeError, inside the block, for operands of different dtypes.
 
     >>> import numpy as np
