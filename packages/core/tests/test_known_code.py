@@ -5,7 +5,20 @@ import warnings
 import numpy as np
 import pytest
 
-from calque_core import Primitive, ShapedArray, Trace, config, evaluation, lax, make_jaxpr, pure_callback, tracing
+from calque_core import (
+    Primitive,
+    ShapedArray,
+    ShapeDtypeStruct,
+    Trace,
+    config,
+    debug,
+    evaluation,
+    lax,
+    make_jaxpr,
+    pure_callback,
+    tracing,
+)
+from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.staging import known_code
 from calque_core.staging.known_code import code_of, key_of, run_again
 
@@ -200,3 +213,76 @@ def test_a_rule_that_is_replaced_is_used():
     assert run_again(jaxpr, X)[0].tolist() == (2.0 * X).tolist()
     double_p.def_rule("impl", lambda x: 3.0 * x, override=True)
     np.testing.assert_array_equal(run_again(jaxpr, X)[0], 3.0 * X)
+
+
+def with_calls(x):
+    y = lax.sin(x) * 2.0
+    debug.callback(seen.append, y)
+    z = lax.cos(y) + y
+    w = pure_callback(lambda z: np.asarray(z) * 3.0, ShapeDtypeStruct((2,), np.float64), z)
+    debug.callback(seen.append, w)
+    return w * y - x, z
+
+
+seen = []
+
+
+def test_the_operations_beside_a_call_of_the_user_are_code():
+    x = np.array([0.5, 1.5])
+    program = make_jaxpr(with_calls)(x)
+    seen.clear()
+    want = run_jaxpr(program, program.consts, x)
+    first = list(seen)
+    seen.clear()
+    for _ in range(60):
+        for got, value in zip(run_again(program, x), want):
+            np.testing.assert_array_equal(got, value)
+    assert len(seen) == 120
+    np.testing.assert_array_equal(seen[:2] + seen[-2:], first * 2)
+    parts = known_code._parts_of(program)
+    assert [len(part.program.eqns) for part in parts] == [2, 1, 2, 2, 2]
+    made = [history_of(part.program).codes for part in program.memo("parts", tuple)]
+    assert [any(codes.values()) for codes in made] == [True, False, True, False, True]
+
+
+def history_of(program):
+    return program.memo("history", known_code._History)
+
+
+def test_an_error_beside_a_call_of_the_user_repeats_no_call():
+    def program(n):
+        debug.callback(seen.append, n)
+        m = lax.div(lax.mul(n, 6), n)
+        debug.callback(seen.append, m)
+        return lax.add(m, n) * 2
+
+    jaxpr = make_jaxpr(program)(np.array([1, 2]))
+    seen.clear()
+    for _ in range(60):
+        run_again(jaxpr, np.array([1, 2]))
+    assert len(seen) == 120
+    with pytest.raises(ZeroDivisionError) as first:
+        run_jaxpr(jaxpr, jaxpr.consts, np.array([1, 0]))
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError) as caught:
+            run_again(jaxpr, np.array([1, 0]))
+        assert str(caught.value) == str(first.value)
+        assert getattr(caught.value, "__notes__", []) == getattr(first.value, "__notes__", [])
+    assert len(seen) == 124
+
+
+def test_a_loop_with_a_call_of_the_user_calls_in_order():
+    calls = []
+
+    def step(carry):
+        i, x = carry
+        debug.callback(lambda i: calls.append(int(i)), i)
+        return i + 1, lax.sin(x) * 0.5 + lax.cos(x)
+
+    for _ in range(2):
+        _, x = lax.while_loop(lambda carry: carry[0] < 100, step, (0, 1.0))
+    want = 1.0
+    for _ in range(100):
+        want = np.sin(want) * 0.5 + np.cos(want)
+    np.testing.assert_allclose(x, want, rtol=1e-14)
+    assert calls == [*range(100)] * 2

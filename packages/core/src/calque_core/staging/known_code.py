@@ -11,13 +11,15 @@ Read next: `jaxprs/straight_line.py`, which writes the code; `ops/scan.py`, whos
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any
 
 from calque_core.context import Settings, allow_plans, here, merely_evaluates
 from calque_core.epoch import forget_with_rules, rule_epoch
 from calque_core.jaxprs.interpret import run_jaxpr
-from calque_core.jaxprs.jaxpr import Atom, Jaxpr, Literal, Var, jaxprs_in_params
+from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from calque_core.jaxprs.straight_line import StraightLine, has_narrow_scalars
+from calque_core.record import Record
 from calque_core.staging.plans import exact_params
 from calque_core.traces.trace import are_canonical, plain_types
 from calque_core.types.avals import ShapedArray, typeof
@@ -54,7 +56,52 @@ def run_again(jaxpr: Jaxpr, *args: Value) -> list[Value]:
         outs = outs_of_code(jaxpr, args, history)
         if outs is not None:
             return list(outs)
+        parts = jaxpr.memo("parts", lambda: _parts_of(jaxpr)) if history.runs > _SOME_RUNS else ()
+        if parts and plain_types.keys() >= set(map(type, args)):
+            return _run_parts(jaxpr, parts, args)
     return run_jaxpr(jaxpr, jaxpr.consts, *args)
+
+
+class _Part(Record):
+    """Neighbouring equations of a program, as a program, and the variables that no later part needs."""
+
+    program: Jaxpr
+    dead: Sequence[Var]
+
+
+def _parts_of(jaxpr: Jaxpr) -> Sequence[_Part]:
+    """Return the parts of a program that calls the user's functions: equations with code of their own, and the calls.
+
+    Code that fails runs again, and a call must not.  Without such a call, or without longer code, there are no parts.
+    """
+    is_code = [not eqn.effects and _runs_on_numpy(eqn) for eqn in jaxpr.eqns]
+    groups = [[i for i, _ in group] for _, group in groupby(enumerate(is_code), key=lambda pair: pair[1])]
+    if all(is_code) or not any(is_code[group[0]] and len(group) >= _LONG for group in groups):
+        return ()
+    last: dict[Any, int] = {x: i for i, eqn in enumerate(jaxpr.eqns) for x in eqn.invars if type(x) is Var}
+    last.update((x, len(jaxpr.eqns)) for x in jaxpr.outvars if type(x) is Var)
+    parts = []
+    for group in groups:
+        eqns, end = jaxpr.eqns[group[0] : group[-1] + 1], group[-1]
+        made = [v for eqn in eqns for v in eqn.outvars]
+        invars = [x for x in dict.fromkeys(x for eqn in eqns for x in eqn.invars if type(x) is Var) if x not in made]
+        outvars = [v for v in made if last.get(v, -1) > end]
+        dead = [v for v in invars if last[v] <= end]
+        parts.append(_Part(Jaxpr((), invars, eqns, outvars), dead))
+    return parts
+
+
+_LONG = 2  # equations
+
+
+def _run_parts(jaxpr: Jaxpr, parts: Sequence[_Part], args: Sequence[Value]) -> list[Value]:
+    env: dict[Any, Value] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*jaxpr.consts, *args)))
+    for part in parts:
+        outs = run_again(part.program, *[env[v] for v in part.program.invars])
+        env.update(zip(part.program.outvars, outs))
+        for v in part.dead:
+            del env[v]
+    return [x.val if type(x) is Literal else env[x] for x in jaxpr.outvars]
 
 
 def outs_of_code(jaxpr: Jaxpr, args: Sequence[Value], history: _History) -> Sequence[Value] | None:
@@ -116,7 +163,7 @@ def code_of(jaxpr: Jaxpr) -> Code | None:
     variables = [*jaxpr.constvars, *jaxpr.invars, *(v for eqn in jaxpr.eqns for v in eqn.outvars)]
     if any(map(_is_weak_float, variables)) or not all(map(_is_canonical, variables)):
         return None
-    if not _runs_on_numpy(jaxpr) or any(map(has_narrow_scalars, jaxpr.eqns)):
+    if not all(map(_runs_on_numpy, jaxpr.eqns)) or any(map(has_narrow_scalars, jaxpr.eqns)):
         return None
     code = StraightLine()
     arguments = code.arguments([*jaxpr.constvars, *jaxpr.invars])
@@ -128,12 +175,13 @@ control_flow: set[Any] = set()
 """The primitives whose evaluation runs the programs in their parameters, and does nothing else."""
 
 
-def _runs_on_numpy(jaxpr: Jaxpr) -> bool:
-    """Tell whether evaluation of a program calls NumPy's functions alone, in loops and branches, too."""
-    return all(
-        eqn.primitive.is_leaf
-        or (eqn.primitive in control_flow and all(map(_runs_on_numpy, jaxprs_in_params(eqn.params))))
-        for eqn in jaxpr.eqns
+def _runs_on_numpy(eqn: JaxprEqn) -> bool:
+    """Tell whether evaluation of an equation calls NumPy's functions alone, in loops and branches, too."""
+    if eqn.primitive.is_leaf:
+        return True
+    programs = jaxprs_in_params(eqn.params) if eqn.primitive in control_flow else ()
+    return eqn.primitive in control_flow and all(
+        _runs_on_numpy(inner) for program in programs for inner in program.eqns
     )
 
 
