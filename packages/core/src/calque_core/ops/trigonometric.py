@@ -169,7 +169,7 @@ def tanh_slope_impl(x: Value) -> Value:
     if np.iscomplexobj(x):
         return np.ones_like(x) - np.square(np.tanh(x))
     z = np.exp(np.negative(np.abs(x)))
-    return np.square((z + z) / (np.ones_like(z) + z * z))
+    return np.square((z + z) / (z.dtype.type(1) + z * z))
 
 
 def tanh_slope_decomposition(x: Value) -> Value:
