@@ -27,7 +27,9 @@ from calque_core.lax import (
     log,
     log1p_p,
     log_p,
+    lt,
     mul,
+    ne,
     pow,
     pow_p,
     rsqrt_p,
@@ -56,7 +58,10 @@ def pow_jvp_base(x_dot: Value, out: Value, x: Value, y: Value) -> Value:
     size = abs(x)
     is_tiny = le(size, 1.0 / float(finfo(typeof(size).dtype).max))
     is_zero = bitwise_and(is_tiny, eq(y, 0.0))
-    return mul(x_dot, mul(y, pow(x, select(is_zero, 0.0, sub(y, 1.0)))))
+    power = select(is_zero, 0.0, sub(y, 1.0))
+    is_root = bitwise_and(lt(abs(y), 1.0), ne(y, 0.0))  # as above, its power is the square of a half
+    factor = pow(x, select(is_root, mul(0.5, power), power))
+    return mul(x_dot, mul(mul(y, factor), select(is_root, factor, 1.0)))
 
 
 def pow_jvp_exponent(y_dot: Value, out: Value, x: Value, y: Value) -> Value:
