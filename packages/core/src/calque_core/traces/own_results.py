@@ -12,12 +12,10 @@ import numpy as np
 
 from calque_core.backends import has_backends, on_device_of
 from calque_core.context import here
-from calque_core.types.avals import NUMPY_SCALARS
 from calque_core.types.dtypes import canonicalize_dtype
 from calque_pytree import tree_map
 
 Value = Any
-_OF_NUMPY = frozenset((np.ndarray, *NUMPY_SCALARS, list))
 
 
 def own_results(args: Sequence[Value], options: Mapping[str, Any], out: Value) -> Value:
@@ -25,7 +23,7 @@ def own_results(args: Sequence[Value], options: Mapping[str, Any], out: Value) -
 
     With `device=`, they are where the user says.
     """
-    if type(out) in _OF_NUMPY or isinstance(out, tuple):
+    if isinstance(out, (np.ndarray, np.generic, tuple, list)):
         if not here().settings.enable_x64:
             out = tree_map(_narrow, out)
         if has_backends() and options.get("device") is None:
