@@ -45,7 +45,7 @@ def categorical(
     Dtype: the default integer; int32 without `replace`.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `logits` is not real; ShapeError if `shape`
     does not fit; ValueError for an axis out of range, another mode, or more choices than categories with a
-    probability above 0, or if a known logit is NaN, or all are minus infinity.
+    probability above 0, or if one of known `logits` is NaN, or all are minus infinity.
 
     >>> import numpy as np
     >>> from calque_numpy.random import categorical

@@ -20,7 +20,14 @@ import numpy as np
 from calque_core import Primitive, Zero, finfo, lax, typeof
 from calque_core.extend import Shape, log_sample_slopes, where, zero_tangent
 from calque_core.extend.numpy_functions import broadcast_to
-from calque_numpy.random.arguments import check_key, check_real, check_shape, float_argument, parameters
+from calque_numpy.random.arguments import (
+    at_least_single,
+    check_key,
+    check_real,
+    check_shape,
+    float_argument,
+    parameters,
+)
 from calque_numpy.random.floats import rademacher
 from calque_numpy.random.from_uniform import exponential_of
 from calque_numpy.random.gaussian import real_normal
@@ -334,8 +341,10 @@ def ball(key: Value, d: int, p: Value = 2, shape: Sequence[int] = (), dtype: DTy
     log_size, sign = _generalized_normals(keys[0], p, points, dtype)
     e = exponential_of(keys[1], points[:-1], dtype)
     axis = len(points) - 1
+    # Logarithms of 16 bits would give points outside of the ball.
+    log_size, e, p, sign = (lax.convert_element_type(x, at_least_single(dtype)) for x in (log_size, e, p, sign))
     logs = p * log_size
     log_e = lax.expand_dims(lax.log(lax.max(e, finfo(dtype).tiny)), (axis,))
     log_max = lax.stop_gradient(lax.max(log_e, lax.reduce_max(logs, axis, keepdims=True)))
     total = lax.reduce_sum(lax.exp(logs - log_max), axis, keepdims=True) + lax.exp(log_e - log_max)
-    return sign * lax.exp(log_size - (log_max + lax.log(total)) / p)
+    return lax.convert_element_type(sign * lax.exp(log_size - (log_max + lax.log(total)) / p), dtype)
