@@ -138,7 +138,7 @@ def test_the_view_of_an_inner_trace_is_the_view_of_the_outer_one():
 def test_the_source_of_an_inner_traces_view_is_held_by_the_outer_trace():
     owner, outer = large(), Captures()
     x, inner = owner[1:], Captures()
-    inner.views = outer.views  # as those of a trace inside another one
+    inner._views = outer._views  # as those of a trace inside another one
     view = inner.use(x)
     inner.release()
     assert x.flags.writeable

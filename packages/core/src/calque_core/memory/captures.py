@@ -154,7 +154,7 @@ class Captures:
     (array([0., 0., 0.]), False)
     """
 
-    __slots__ = ("__weakref__", "copies", "held", "places", "views")
+    __slots__ = ("__weakref__", "_views", "copies", "held", "places")
 
     def __init__(self, outer: Any = None) -> None:
         while outer is not None and outer.captures is None:
@@ -162,7 +162,7 @@ class Captures:
         shared: Captures | None = None if outer is None else outer.captures
         self.copies: dict[int, _Copy] = {} if shared is None else shared.copies
         self.places: dict[Any, _Copy] = {} if shared is None else shared.places
-        self.views: dict[int, _View] = {} if shared is None else shared.views
+        self._views: dict[int, _View] = {} if shared is None else shared._views
         self.held: Mapping[int, Array] = NOTHING
 
     def use(self, x: Array) -> Array:
@@ -185,13 +185,13 @@ class Captures:
 
     def _view(self, x: Array) -> Array:
         """Return a view that only traces know, the same one as long as nobody changes what `x` shows of its memory."""
-        known = self.views.get(id(x))
+        known = self._views.get(id(x))
         view = None if known is None else known.array()
         if view is x or isinstance(x.base, Copied):  # from a trace inside this one
             return x
         if view is None or known.source() is not x or _shown(view) != _shown(x):  # type: ignore[union-attr]
             view = x.view(np.ndarray)
-            self.views[id(x)] = self.views[id(view)] = _View(weakref.ref(x), weakref.ref(view))
+            self._views[id(x)] = self._views[id(view)] = _View(weakref.ref(x), weakref.ref(view))
         return view
 
     def _copy(self, x: Array) -> Array:
@@ -225,7 +225,7 @@ class Captures:
         if not isinstance(self.held, Holdings):
             self.held = Holdings()
         self.held.add(x)
-        known = self.views.get(id(x))
+        known = self._views.get(id(x))
         source = None if known is None or known.array() is not x else known.source()
         if source is not None:  # NumPy leaves it out of the chain of its view
             self.held.add(source)
