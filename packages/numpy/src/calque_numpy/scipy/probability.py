@@ -197,13 +197,20 @@ def _is_outside(x: Value, y: Value) -> Value:
     return ~is_inside
 
 
-def _log_of_ratio(x: Value, y: Value) -> Value:
+def _log_of_ratio_formula(x: Value, y: Value) -> Value:
     """Return log(x / y), also where the ratio overflows or loses digits; -inf for x = 0, and inf for two zeros."""
-    ratio, info = lax.stop_gradient(x / y), np.finfo(typeof(x).dtype)
+    ratio, info = x / y, np.finfo(typeof(x).dtype)
     is_normal = (ratio >= float(info.tiny)) & (ratio <= float(info.max))
     near = lax.select(is_normal, x, 1.0) / lax.select(is_normal, y, 1.0)
     out = lax.select(is_normal, lax.log(near), lax.log(x) - lax.log(y))
     return lax.select(x == 0.0, lax.select(y == 0.0, np.inf, lax.full_like(x, -np.inf)), out)
+
+
+log_of_ratio_p = declare("log_of_ratio", _log_of_ratio_formula, lambda out, x, y: 1.0 / x, lambda out, x, y: -1.0 / y)
+
+
+def _log_of_ratio(x: Value, y: Value) -> Value:
+    return log_of_ratio_p.bind(x, y)
 
 
 def _relative_entropy(x: Value, y: Value) -> Value:
