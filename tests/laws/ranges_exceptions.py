@@ -33,6 +33,7 @@ class Allowance:
 DIFFERENCE = "a difference of two functions: its terms cancel by less than two digits"
 SUM_NEAR_ROOT = "the derivative is a sum beside its own root: the error is of the terms"
 DENSITY = "exp(-x**2 / 2) has the relative error x**2 ulps of its exponent"
+POWER_BY_LOGARITHM = "exp(p log(x)) has the relative error p log(x) ulps of its exponent"
 RECURRENCE = "a product of up to 8 factors, and a power"
 
 SPECIAL = [
@@ -48,6 +49,12 @@ SPECIAL = [
     Allowance(("special.digamma",), (0,), 16, SUM_NEAR_ROOT, low=0.25, high=64.0, of=4.0),
     Allowance(("special.gamma",), (1,), 32, SUM_NEAR_ROOT, low=0.25, high=3.0, of=4.0),
     Allowance(("special.gamma",), (0, 1, 2), 64, RECURRENCE),
+    Allowance(
+        tuple(f"special.{name} of power {p}" for name in ("boxcox", "boxcox1p") for p in (-1.5, 0.5, 3)),
+        (0, 1, 2),
+        1600,
+        POWER_BY_LOGARITHM,
+    ),
 ]
 
 ALLOWANCES: list[Allowance] = [*SPECIAL]

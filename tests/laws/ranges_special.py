@@ -352,32 +352,30 @@ def with_numbers(name: str, numbers: Iterable[float], row: Callable[[float], Row
 
 
 POSITIVE: Options = {"domain": (0.0, INF), "kinks": (0.0,)}
+FROM_LOG: Options = {**POSITIVE, "ends": {(0.0, 0): -INF}}
 LOGARITHM = {(0.0, 0): INF, (INF, 0): INF, (INF, 1): INF}
 GROWING = {(INF, 0): INF, (INF, 1): INF, (INF, 2): INF}
-OTHERS = (0.3, 7.0, 1e-30, 1e30)
+OTHERS = (0.375, 7.0, 2.0**-100, 2.0**100)
 
 
-def two(name: str, first: Any, second: Any, function: Any) -> Iterable[Row]:
-    """Return rows of a divergence in each of its operands."""
+def two(name: str, first: Any, second: Any, function: Any, at_zero: Callable[[float], float]) -> Iterable[Row]:
+    """Return rows of a divergence in each of its operands; `at_zero(y)` is its value for x = 0."""
     typed = lambda x, y: np.asarray(y, np.dtype(x.dtype))[()]
-    yield from with_numbers(
-        name,
-        OTHERS,
-        lambda y: Row(
-            "in x", lambda x: function(x, typed(x, y)), given(first(as_number(y))), kinks=(0.0, INF), near=(y,)
-        ),
-    )
-    yield from with_numbers(
-        name,
-        OTHERS,
-        lambda y: Row(
-            "in y", lambda x: function(typed(x, y), x), given(second(as_number(y))), kinks=(0.0, INF), near=(y,)
-        ),
-    )
 
+    def in_x(y: float) -> Row:
+        ends = {(0.0, 0): at_zero(y)}
+        return Row(
+            "in x", lambda x: function(x, typed(x, y)), given(first(mp.mpf(y))), near=(y,), kinks=(0.0, INF), ends=ends
+        )
 
-def as_number(y: float) -> Number:
-    return mp.mpf(y)
+    def in_y(x: float) -> Row:
+        ends = {(0.0, 0): INF}
+        return Row(
+            "in y", lambda y: function(typed(y, x), y), given(second(mp.mpf(x))), near=(x,), kinks=(0.0, INF), ends=ends
+        )
+
+    yield from with_numbers(name, OTHERS, in_x)
+    yield from with_numbers(name, OTHERS, in_y)
 
 
 ROWS = [
@@ -416,7 +414,7 @@ ROWS = [
         given(spence),
         (0.0, 1.79e308),
         near=(0.5, 1.0, 2.0),
-        kinks=(0.0,),
+        kinks=(0.0, INF),
         ends={(0.0, 0): np.pi**2 / 6},
     ),
     Row(
@@ -483,8 +481,8 @@ ROWS = [
             ends={(0.0, 0): INF if n < 2 else 1 / (n - 1)},
         ),
     ),
-    *two("rel_entr", rel_entr, rel_entr_of, special.rel_entr),
-    *two("kl_div", kl_div, kl_div_of, special.kl_div),
+    *two("rel_entr", rel_entr, rel_entr_of, special.rel_entr, lambda y: 0.0),
+    *two("kl_div", kl_div, kl_div_of, special.kl_div, lambda y: y),
     *with_numbers(
         "xlogy",
         OTHERS,

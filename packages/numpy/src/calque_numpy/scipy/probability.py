@@ -234,7 +234,13 @@ def _kl_div_formula(x: Value, y: Value) -> Value:
 
 def _inside(slope: Callable[[Value, Value], Value]) -> Callable[..., Value]:
     """Return a slope that is 0 where the divergence is infinite."""
-    return lambda out, x, y: lax.select(_is_outside(x, y), 0.0, slope(x, y))
+
+    def inside(out: Value, x: Value, y: Value) -> Value:
+        is_outside = _is_outside(x, y)
+        x, y = lax.select(is_outside, 1.0, x), lax.select(is_outside, 1.0, y)
+        return lax.select(is_outside, 0.0, slope(x, y))
+
+    return inside
 
 
 def _over(x: Value, y: Value) -> Value:
