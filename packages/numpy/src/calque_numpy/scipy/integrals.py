@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import lax
+from calque_core import Primitive, lax
 from calque_core.extend import gamma_of, polynomial, summed
 from calque_numpy.scipy import coefficients as tables
 from calque_numpy.scipy.floats import elementwise
@@ -165,7 +165,9 @@ def _expn_of_derivative(n: Value, x: Value) -> Value:
     return out
 
 
-expn_p = declare("expn", _expn_formula, "the order n", lambda out, n, x: -expn_p.bind(n - 1.0, x))  # DLMF 8.19.13
+expn_p: Primitive = declare(
+    "expn", _expn_formula, "the order n", lambda out, n, x: -expn_p.bind(n - 1.0, x)
+)  # DLMF 8.19.13
 
 
 @elementwise()

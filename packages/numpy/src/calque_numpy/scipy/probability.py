@@ -229,6 +229,7 @@ def _kl_div_formula(x: Value, y: Value) -> Value:
     p, q = lax.select(is_close, x, 1.0), lax.select(is_close, y, 1.0)
     close = p * deviance((q - p) / p, q / p)
     out = lax.select(is_close, close, _relative_entropy(x, y) + (y - x))
+    out = lax.select(lax.ne(x == np.inf, y == np.inf), np.inf, out)
     return lax.select(_is_outside(x, y), np.inf, out)
 
 
@@ -253,11 +254,17 @@ rel_entr_p = declare(
     _inside(lambda x, y: _log_of_ratio(x, y) + 1.0),
     _inside(lambda x, y: -_over(x, y)),
 )
+excess_p = declare(
+    "excess",
+    lambda x, y: lax.select(y == 0.0, 1.0, _over(y - x, y)),
+    lambda out, x, y: -1.0 / y,
+    lambda out, x, y: x / y / y,
+)
 kl_div_p = declare(
     "kl_div",
     _kl_div_formula,
     _inside(_log_of_ratio),
-    _inside(lambda x, y: lax.select(y == 0.0, 1.0, _over(y - x, y))),
+    _inside(lambda x, y: excess_p.bind(x, y)),
 )
 
 
