@@ -491,13 +491,6 @@ ROWS = [
         ),
     ),
     *with_numbers(
-        "xlog1py",
-        OTHERS,
-        lambda y: Row(
-            "in y", lambda x: special.xlog1py(np.asarray(y, x.dtype)[()], x), lambda x: r.log1p(x) * y, POSITIVE
-        ),
-    ),
-    *with_numbers(
         "boxcox",
         (-1.5, 0, 0.5, 3),
         lambda p: Row("of power", lambda x: special.boxcox(x, np.asarray(p, x.dtype)[()]), boxcox(p, 0), **POSITIVE),
@@ -505,7 +498,13 @@ ROWS = [
     *with_numbers(
         "boxcox1p",
         (-1.5, 0, 0.5, 3),
-        lambda p: Row("of power", lambda x: special.boxcox1p(x, np.asarray(p, x.dtype)[()]), boxcox(p, 1), **POSITIVE),
+        lambda p: Row(
+            "of power",
+            lambda x: special.boxcox1p(x, np.asarray(p, x.dtype)[()]),
+            boxcox(p, 1),
+            (-1.0, INF),
+            kinks=(-1.0,),
+        ),
     ),
 ]
 
@@ -519,6 +518,6 @@ WITHOUT_ROW = {
     **dict.fromkeys(("logsumexp", "softmax", "log_softmax"), COMPOSED),
     **dict.fromkeys(("erf", "erfc", "psi", "multigammaln", "factorial", "gammasgn", "bernoulli"), SAME_FUNCTION),
     **dict.fromkeys(("beta", "betaln", "betainc", "gammainc", "gammaincc", "poch", "comb", "owens_t"), BESIDE_SCIPY),
-    **dict.fromkeys(("hyp1f1", "hyp2f1", "sph_harm_y", "bessel_jn", "zeta"), BESIDE_SCIPY),
+    **dict.fromkeys(("xlog1py", "hyp1f1", "hyp2f1", "sph_harm_y", "bessel_jn", "zeta"), BESIDE_SCIPY),
     **dict.fromkeys(("wofz", "fresnel", "sici"), "of complex numbers, or a pair: compared with SciPy's"),
 }

@@ -264,7 +264,7 @@ kl_div_p = declare(
     "kl_div",
     _kl_div_formula,
     _inside(_log_of_ratio),
-    _inside(lambda x, y: excess_p.bind(x, y)),
+    _inside(excess_p.bind),
 )
 
 
