@@ -25,7 +25,6 @@ class Allowance:
     names: tuple[str, ...]
     orders: tuple[int, ...]
     ulps: float
-    region: str
     reason: str
     ways: tuple[str, ...] = WAYS
     dtypes: tuple[str, ...] = ("float32", "float64")
@@ -34,57 +33,96 @@ class Allowance:
     of: float = 0.0
     only_at_ends: bool = False
 
+    @property
+    def region(self) -> str:
+        """The region in words, for the page."""
+        if self.only_at_ends:
+            return "zeros, infinities, ends of the domain, if the right derivative is no normal number"
+        low, high = f"{self.low:g} <= " * (self.low > 0), f" <= {self.high:g}" * (self.high < np.inf)
+        size = f", in ulps of {self.of:g} for smaller results" * (self.of > 0)
+        return (f"{low}|x|{high}" if low or high else "everywhere") + size
+
 
 IN_PROGRAMS = (COMPILED, KNOWN)
-ALLOWANCES: list[Allowance] = [
+ELEMENTWISE = [
     Allowance(
-        ("*",), (1, 2), np.inf, "zeros, infinities and ends of the domain, if the right derivative is no normal number",
+        ("*",), (1, 2), np.inf,
         "a product of zero and infinity in the formula of the derivative: NaN for an infinite or vanishing one",
         only_at_ends=True,
     ),
     Allowance(
-        ("lax.atan2*", "lax.div*"), (2,), np.inf, "where the second derivative overflows",
+        ("lax.atan2*", "lax.div*"), (2,), np.inf,
         "the sum of two infinities: NaN for an infinity", high=1e-15,
     ),
-    Allowance(("lax.tanh_slope",), (2,), 16, "everywhere", "the errors of a squared quotient add up", IN_PROGRAMS),
-    Allowance(("lax.cbrt",), (1, 2), 24, "everywhere", "XLA's cube root is raised to the fifth power", IN_PROGRAMS),
+    Allowance(("lax.tanh_slope",), (2,), 16, "the errors of a squared quotient add up", IN_PROGRAMS),
+    Allowance(("lax.cbrt",), (1, 2), 24, "XLA's cube root is raised to the fifth power", IN_PROGRAMS),
     Allowance(
-        ("lax.integer_pow*", "numpy.power*", "lax.pow*"), (0, 1, 2), np.inf, "results below the smallest normal number",
-        "the reciprocal of a power that overflows is zero", (EVALUATED,), low=1e3,
+        ("lax.integer_pow*", "numpy.power*", "lax.pow*"), (0, 1, 2), np.inf,
+        "the reciprocal of a power that overflows is zero, where the result is subnormal", (EVALUATED,), low=1e3,
     ),
     Allowance(
-        ("lax.pow*", "lax.integer_pow*"), (1, 2), 4096, "|x| <= 0.001", "a lower power is subnormal, and loses digits",
+        ("lax.pow*", "lax.integer_pow*"), (1, 2), 4096, "a lower power is subnormal, and loses digits",
         high=1e-3,
     ),
     Allowance(
-        ("numpy.sinc",), (0,), np.inf, "|x| >= 1e38", "NumPy's pi x overflows: NaN for zero", (EVALUATED,), low=1e38,
+        ("numpy.sinc",), (0,), np.inf, "NumPy's pi x overflows: NaN for zero", (EVALUATED,), low=1e38,
     ),
     Allowance(
-        ("numpy.sinc",), (0,), 8, "|x| >= 0.5", "pi x is rounded before the sine", low=0.5, of=0.5,
+        ("numpy.sinc",), (0,), 8, "pi x is rounded before the sine", low=0.5, of=0.5,
     ),
     Allowance(
-        ("numpy.sinc",), (1, 2), np.inf, "|x| >= 1", "the same, beside the roots of sine and cosine", low=0.99,
+        ("numpy.sinc",), (1, 2), np.inf, "the same, beside the roots of sine and cosine", low=0.99,
     ),
     Allowance(
-        ("numpy.sinc",), (1, 2), 256, "|x| < 1", "differences of sines and cosines beside the series", high=1.0,
+        ("numpy.sinc",), (1, 2), 256, "differences of sines and cosines beside the series", high=1.0,
     ),
     Allowance(
-        ("nn.silu", "nn.mish", "nn.gelu*"), (1, 2), 16, "numbers below 0.25, beside the roots of the derivatives",
+        ("nn.silu", "nn.mish", "nn.gelu*"), (1, 2), 16,
         "the derivative is a sum of two terms, which cancel there", low=0.1, high=6.0, of=0.25,
     ),
     Allowance(
-        ("nn.gelu*",), (0, 1, 2), 1024, "3 <= |x| <= 40", "x / sqrt(2) is rounded, and the exponent is its square",
+        ("nn.gelu*",), (0, 1, 2), 1024, "x / sqrt(2) is rounded, and the exponent is its square",
         low=3.0, high=40.0,
     ),
     Allowance(
-        ("nn.gelu*",), (0, 1, 2), 2.0**23, "12 <= |x| <= 15, float32", "the tail of the distribution is subnormal",
+        ("nn.gelu*",), (0, 1, 2), 2.0**23, "the tail of the distribution is subnormal",
         IN_PROGRAMS, ("float32",), low=12.0, high=15.0,
     ),
     Allowance(
-        ("nn.squareplus",), (1,), 2.0**53, "|x| >= 1e9", "a term of hypot's derivative underflows: half of the slope",
+        ("nn.squareplus",), (1,), 2.0**53, "a term of hypot's derivative underflows: half of the slope",
         low=1e9,
     ),
 ]  # fmt: skip
+
+# The special functions
+DIFFERENCE = "a difference of two functions: its terms cancel by less than two digits"
+SUM_NEAR_ROOT = "the derivative is a sum beside its own root: the error is of the terms"
+DENSITY = "exp(-x**2 / 2) has the relative error x**2 ulps of its exponent"
+POWER_BY_LOGARITHM = "exp(p log(x)) has the relative error p log(x) ulps of its exponent"
+RECURRENCE = "a product of up to 8 factors, and a power"
+
+SPECIAL = [
+    Allowance(("special.i0e", "special.i1e"), (1, 2), 64, DIFFERENCE, low=0.25, high=64.0),
+    Allowance(("special.i1e",), (1,), 32, SUM_NEAR_ROOT, low=1.0, high=2.2, of=0.25),
+    Allowance(("special.dawsn",), (1,), 16, SUM_NEAR_ROOT, low=0.6, high=2.1, of=0.5),
+    Allowance(("special.dawsn",), (1,), 512, DIFFERENCE, low=0.6, high=7.5),
+    Allowance(("special.dawsn",), (2,), 256, SUM_NEAR_ROOT, low=1.0, high=7.5, of=0.25),
+    Allowance(("special.erfcx",), (1, 2), 32, DIFFERENCE, low=0.5, high=8.0),
+    Allowance(("special.ndtr", "special.log_ndtr"), (0, 1, 2), 512, DENSITY, low=4.0, high=16.0),
+    Allowance(("special.ndtr", "special.log_ndtr"), (0, 1, 2), 3200, DENSITY, low=16.0, high=40.0),
+    Allowance(("special.gammaln",), (0, 1), 16, SUM_NEAR_ROOT, low=0.25, high=64.0, of=4.0),
+    Allowance(("special.digamma",), (0,), 16, SUM_NEAR_ROOT, low=0.25, high=64.0, of=4.0),
+    Allowance(("special.gamma",), (1,), 32, SUM_NEAR_ROOT, low=0.25, high=3.0, of=4.0),
+    Allowance(("special.gamma",), (0, 1, 2), 64, RECURRENCE),
+    Allowance(
+        tuple(f"special.{name} of power {p}" for name in ("boxcox", "boxcox1p") for p in (-1.5, 0.5, 3)),
+        (0, 1, 2),
+        1600,
+        POWER_BY_LOGARITHM,
+    ),
+]
+
+ALLOWANCES: list[Allowance] = [*ELEMENTWISE, *SPECIAL]
 
 PAGE = Path(__file__).parents[2] / "docs" / "ranges.md"
 START = "<!-- made by tests/laws/ranges_exceptions.py -->\n"

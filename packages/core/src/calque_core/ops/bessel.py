@@ -19,7 +19,7 @@ from calque_core.ops.coefficients import (
     BESSEL_I0_LARGE,
     BESSEL_I1_LARGE,
 )
-from calque_core.ops.compare import lt, select
+from calque_core.ops.compare import ge, lt, select
 from calque_core.ops.declare import FLOAT, insist
 from calque_core.ops.exponential import exp, rsqrt, square
 from calque_core.ops.operands import floating
@@ -57,10 +57,12 @@ def _bessel_i1e_formula(x: Value) -> Value:
 
 def bessel_decay(x: Value) -> Value:
     """Return exp(-x) (I_0(x) - I_1(x)) for x >= 2, where the two functions cancel."""
-    near = min(max(x, _MIDDLE), _LARGE)
+    is_large = ge(x, _LARGE)  # no min or max: at a tie they would halve the derivative
+    near = select(is_large, _LARGE, select(lt(x, _MIDDLE), _MIDDLE, x))
     middle = div(polynomial(div(sub(near, 5.0), 3.0), BESSEL_DECAY), square(near))
-    far = max(x, _LARGE)
-    return select(lt(x, _LARGE), middle, div(_far_series(far, BESSEL_DECAY_LARGE), far))
+    far = select(is_large, x, _LARGE)
+    large = mul(polynomial(sub(div(16.0, far), 1.0), BESSEL_DECAY_LARGE), div(rsqrt(far), far))
+    return select(is_large, large, middle)
 
 
 bessel_i0e_p = declare_formula("bessel_i0e", _bessel_i0e_formula)

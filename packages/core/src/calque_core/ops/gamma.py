@@ -262,7 +262,7 @@ def _factorial_times_zeta(order: Value, q: Value) -> Value:
         factorial = mul(factorial, select(gt(order, float(k)), float(k), full_like(order, 1.0)))
     is_large = ge(order, LARGE)
     front, root = _gamma_over_power(max(order, LARGE), q)
-    scaled = _hurwitz(order, q, select(is_large, q, 1.0))
+    scaled = _hurwitz(order, q, select(bitwise_and(is_large, gt(abs(q), 0.0)), q, 1.0))
     return select(is_large, mul(mul(mul(front, scaled), root), root), mul(factorial, scaled))
 
 

@@ -175,7 +175,7 @@ def _erfcx_slope(out: Value, x: Value) -> Value:
     is_far, is_near = x > _BOUND, x < 1.0
     far = _far_slope(x, is_far, -1.0) * (-1 / _ROOT_PI)
     middle = scaled_erfc_slope(lax.select(is_near, lax.full_like(x, 1.0), x))
-    near = 2.0 * lax.select(is_near, x * out, 0.0) - 2 / _ROOT_PI
+    near = 2.0 * lax.select(is_near, x, 0.0) * out - 2 / _ROOT_PI
     return lax.select(is_far, far, lax.select(is_near, near, middle))
 
 
@@ -223,7 +223,7 @@ def _dawsn_slope(out: Value, x: Value) -> Value:
     """Return 1 - 2 x D(x) near zero; where this cancels, the derivative of the rule, or the asymptotic series."""
     size = abs(x)
     is_near, is_far = size < 2.0, size > _BOUND
-    near = 1.0 - 2.0 * lax.select(is_near, x * out, 0.0)
+    near = 1.0 - 2.0 * lax.select(is_near, x, 0.0) * out
     a = lax.select(is_near | is_far, 2.0, size)
     phase, is_whole = _phase(a)
     total = slope = 0.0

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from calque_core import lax
+from calque_core import Primitive, lax
 from calque_core.extend import summed, where_any
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.gammas import gammasgn
@@ -155,7 +155,8 @@ def _hyp1f1_by_parameters(a: Value, b: Value, x: Value) -> Values:
     is_large = y > lax.max(_LARGE, greatest * greatest)
     is_near = ~is_large | (is_pole(p) & ~is_mirrored)  # a polynomial has its whole derivative in b from the series
     half = lax.select(is_mirrored, lax.exp(-0.5 * lax.select(is_large, 0.0, y)), 1.0)
-    near = _kummer_slopes(*(lax.select(is_near, v, w) for v, w in ((p, 1.0), (b, 1.0), (y, 0.0))), half)
+    p_near, b_near, y_near = (lax.select(is_near, v, w) for v, w in ((p, 1.0), (b, 1.0), (y, 0.0)))
+    near = _kummer_slopes(p_near, b_near, y_near, half)
     exponent = lax.select(is_mirrored, 0.0, lax.min(y, _OVERFLOW))
     safe = [lax.select(is_large, v, w) for v, w in ((p, 1.0), (b, 2.0), (y, 2 * _LARGE), (exponent, 0.0))]
     large = where_any(is_large, _asymptotic_slopes, 2, *safe)
@@ -167,21 +168,21 @@ def _hyp1f1_by_parameters(a: Value, b: Value, x: Value) -> Values:
     return lax.select(is_infinite, math.nan, by_a), lax.select(is_infinite, math.nan, by_b)
 
 
-hyp1f1_by_a_p = declare(
+hyp1f1_by_a_p: Primitive = declare(
     "hyp1f1_by_a",
     lambda a, b, x: _hyp1f1_by_parameters(a, b, x)[0],
     "the parameter a, for the second time",
     "the parameters a and b together",
     lambda out, a, b, x: (hyp1f1_p.bind(a + 1.0, b + 1.0, x) + a * hyp1f1_by_a_p.bind(a + 1.0, b + 1.0, x)) / b,
 )
-hyp1f1_by_b_p = declare(
+hyp1f1_by_b_p: Primitive = declare(
     "hyp1f1_by_b",
     lambda a, b, x: _hyp1f1_by_parameters(a, b, x)[1],
     "the parameters a and b together",
     "the parameter b, for the second time",
     lambda out, a, b, x: a / b * (hyp1f1_by_b_p.bind(a + 1.0, b + 1.0, x) - hyp1f1_p.bind(a + 1.0, b + 1.0, x) / b),
 )
-hyp1f1_p = declare(
+hyp1f1_p: Primitive = declare(
     "hyp1f1",
     _hyp1f1_formula,
     lambda out, a, b, x: hyp1f1_by_a_p.bind(a, b, x),

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import lax
+from calque_core import Primitive, lax
 from calque_core.extend import gamma_of, polynomial, summed
 from calque_numpy.scipy import coefficients as tables
 from calque_numpy.scipy.floats import elementwise
@@ -145,20 +145,29 @@ def _expn_formula(n: Value, x: Value) -> Value:
     is_far = is_number & ~is_near
     far = _expn_fraction(lax.select(is_number, n, 1.0), lax.select(is_far, x, 1000.0))
     out = lax.select(is_near, near, far)
-    at_zero = lax.select(n > 1.0, 1.0 / (n - 1.0), math.inf)
-    out = lax.select(x == 0.0, at_zero, lax.select(n == 0.0, lax.exp(-x) / x, out))
+    out = lax.select(
+        x == 0.0, 1.0 / lax.select(n > 1.0, n - 1.0, 0.0), lax.select(n < 1.0, _expn_of_derivative(n, x), out)
+    )
     out = lax.select(x == math.inf, 0.0, lax.select(n == math.inf, 0.0, out))
-    return lax.select((n >= 0.0) & (x >= 0.0), out, math.nan)
+    return lax.select((n >= _LOWEST_ORDER) & (x >= 0.0), out, math.nan)
 
 
-def _expn_slope(out: Value, n: Value, x: Value) -> Value:
-    """Return -E_(n-1)(x) (DLMF 8.19.13), where E_(-1) is a formula."""
-    is_zero = abs(n) < 1.0
-    below = lax.exp(-x) * (1.0 + x) / (x * x)
-    return -lax.select(is_zero, below, expn_p.bind(lax.select(is_zero, 1.0, n) - 1.0, x))
+_LOWEST_ORDER = -8.0
 
 
-expn_p = declare("expn", _expn_formula, "the order n", _expn_slope)
+def _expn_of_derivative(n: Value, x: Value) -> Value:
+    """Return E_n(x) for n = 0, -1, ...: x E_n is exp(-x) - n E_(n+1) (DLMF 8.19.12)."""
+    decay = lax.exp(-x)
+    out = now = decay / x
+    for k in range(1, 1 - int(_LOWEST_ORDER)):
+        now = (decay + float(k) * now) / x
+        out = lax.select(n == float(-k), now, out)
+    return out
+
+
+expn_p: Primitive = declare(
+    "expn", _expn_formula, "the order n", lambda out, n, x: -expn_p.bind(n - 1.0, x)
+)  # DLMF 8.19.13
 
 
 @elementwise()
@@ -174,7 +183,7 @@ def expn(n: Value, x: Value, /) -> Value:
     >>> expn(np.array([0, 1, 2]), 1.0)
     array([0.36787944, 0.21938393, 0.14849551])
     """
-    return expn_p.bind(n, x)
+    return expn_p.bind(lax.select(n < 0.0, math.nan, n), x)  # negative orders are for derivatives
 
 
 # Sine and cosine integrals

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from calque_core import lax, typeof
+from calque_core import Primitive, lax, typeof
 from calque_core.extend import normal_quantile, polynomial
 from calque_numpy.scipy import coefficients as tables
 from calque_numpy.scipy.faddeeva import erfcx_p
@@ -99,7 +99,7 @@ def _ndtri_slope_formula(p: Value) -> Value:
 
 
 ndtri_slope_p = declare("ndtri_slope", _ndtri_slope_formula, lambda out, p: (ndtri_p.bind(p) * out) * out)
-ndtri_p = declare("ndtri", _ndtri_formula, lambda out, p: ndtri_slope_p.bind(p))
+ndtri_p: Primitive = declare("ndtri", _ndtri_formula, lambda out, p: ndtri_slope_p.bind(p))
 
 
 @elementwise()

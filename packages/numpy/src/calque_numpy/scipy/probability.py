@@ -197,13 +197,20 @@ def _is_outside(x: Value, y: Value) -> Value:
     return ~is_inside
 
 
-def _log_of_ratio(x: Value, y: Value) -> Value:
+def _log_of_ratio_formula(x: Value, y: Value) -> Value:
     """Return log(x / y), also where the ratio overflows or loses digits; -inf for x = 0, and inf for two zeros."""
-    ratio, info = lax.stop_gradient(x / y), np.finfo(typeof(x).dtype)
+    ratio, info = x / y, np.finfo(typeof(x).dtype)
     is_normal = (ratio >= float(info.tiny)) & (ratio <= float(info.max))
     near = lax.select(is_normal, x, 1.0) / lax.select(is_normal, y, 1.0)
     out = lax.select(is_normal, lax.log(near), lax.log(x) - lax.log(y))
     return lax.select(x == 0.0, lax.select(y == 0.0, np.inf, lax.full_like(x, -np.inf)), out)
+
+
+log_of_ratio_p = declare("log_of_ratio", _log_of_ratio_formula, lambda out, x, y: 1.0 / x, lambda out, x, y: -1.0 / y)
+
+
+def _log_of_ratio(x: Value, y: Value) -> Value:
+    return log_of_ratio_p.bind(x, y)
 
 
 def _relative_entropy(x: Value, y: Value) -> Value:
@@ -222,12 +229,19 @@ def _kl_div_formula(x: Value, y: Value) -> Value:
     p, q = lax.select(is_close, x, 1.0), lax.select(is_close, y, 1.0)
     close = p * deviance((q - p) / p, q / p)
     out = lax.select(is_close, close, _relative_entropy(x, y) + (y - x))
+    out = lax.select(lax.ne(x == np.inf, y == np.inf), np.inf, out)
     return lax.select(_is_outside(x, y), np.inf, out)
 
 
 def _inside(slope: Callable[[Value, Value], Value]) -> Callable[..., Value]:
     """Return a slope that is 0 where the divergence is infinite."""
-    return lambda out, x, y: lax.select(_is_outside(x, y), 0.0, slope(x, y))
+
+    def inside(out: Value, x: Value, y: Value) -> Value:
+        is_outside = _is_outside(x, y)
+        x, y = lax.select(is_outside, 1.0, x), lax.select(is_outside, 1.0, y)
+        return lax.select(is_outside, 0.0, slope(x, y))
+
+    return inside
 
 
 def _over(x: Value, y: Value) -> Value:
@@ -240,11 +254,17 @@ rel_entr_p = declare(
     _inside(lambda x, y: _log_of_ratio(x, y) + 1.0),
     _inside(lambda x, y: -_over(x, y)),
 )
+excess_p = declare(
+    "excess",
+    lambda x, y: lax.select(y == 0.0, 1.0, _over(y - x, y)),
+    lambda out, x, y: -1.0 / y,
+    lambda out, x, y: x / y / y,
+)
 kl_div_p = declare(
     "kl_div",
     _kl_div_formula,
     _inside(_log_of_ratio),
-    _inside(lambda x, y: lax.select(y == 0.0, 1.0, _over(y - x, y))),
+    _inside(excess_p.bind),
 )
 
 
