@@ -100,6 +100,8 @@ UNARY = [
     "cos",
     "tan",
     "tanh",
+    "tanh_slope",
+    "logistic_slope",
     "erf",
     "erfc",
     "lgamma",
