@@ -267,7 +267,7 @@ def cotangent(n: int, c: Number) -> Number:
     for _ in range(n):
         slope = [k * a for k, a in enumerate(powers)][1:]
         powers = [-(a + b) for a, b in zip([*slope, 0, 0], [0, 0, *slope])]
-    return mp.pi ** (n + 1) * mp.polyval(powers[::-1], c)
+    return mp.pi ** (n + 1) * mp.fsum(a * c**k for k, a in enumerate(powers))
 
 
 def log_gamma(x: Number) -> Number:
