@@ -240,6 +240,8 @@ ONE_OPERAND = [
     Row("lax.asinh", lax.asinh, r.asinh, near=(1.0,)),
     Row("lax.acosh", lax.acosh, r.acosh, domain=(1, INF), near=(1.0, 2.0)),
     Row("lax.atanh", lax.atanh, r.atanh, domain=(-1, 1), near=(1.0, -1.0, 0.5)),
+    Row("lax.logistic_slope", lax.logistic_slope,
+        lambda x: r.sech(0.5 * x) * r.sech(0.5 * x) * 0.25, near=(18.0, 38.0, -38.0)),
     Row("lax.logistic", lax.logistic, r.logistic, near=(38.0, -38.0, -709.0, -87.0)),
     Row("lax.neg", lax.neg, lambda x: -x),
     Row("lax.abs", lax.abs, abs, kinks=(0.0,)),

@@ -54,8 +54,8 @@ ELEMENTWISE = [
         ("lax.atan2*", "lax.div*"), (2,), np.inf,
         "the sum of two infinities: NaN for an infinity", high=1e-15,
     ),
-    Allowance(("lax.tanh_slope",), (2,), 16, "the errors of a squared quotient add up", IN_PROGRAMS),
-    Allowance(("lax.cbrt",), (1, 2), 24, "XLA's cube root is raised to the fifth power", IN_PROGRAMS),
+    Allowance(("lax.tanh_slope", "lax.logistic_slope"), (2,), 16, "the errors of a product add up", IN_PROGRAMS),
+    Allowance(("lax.cbrt",), (1, 2), 24, "the cube root is raised to the fifth power"),
     Allowance(
         ("lax.integer_pow*", "numpy.power*", "lax.pow*"), (0, 1, 2), np.inf,
         "the reciprocal of a power that overflows is zero, where the result is subnormal", (EVALUATED,), low=1e3,
@@ -110,6 +110,8 @@ SPECIAL = [
     Allowance(("special.erfcx",), (1, 2), 32, DIFFERENCE, low=0.5, high=8.0),
     Allowance(("special.ndtr", "special.log_ndtr"), (0, 1, 2), 512, DENSITY, low=4.0, high=16.0),
     Allowance(("special.ndtr", "special.log_ndtr"), (0, 1, 2), 3200, DENSITY, low=16.0, high=40.0),
+    Allowance(("special.log_ndtr",), (2,), 16, DIFFERENCE, high=1e300),
+    Allowance(("special.polygamma of order *",), (0, 1, 2), 32, RECURRENCE),
     Allowance(("special.gammaln",), (0, 1), 16, SUM_NEAR_ROOT, low=0.25, high=64.0, of=4.0),
     Allowance(("special.digamma",), (0,), 16, SUM_NEAR_ROOT, low=0.25, high=64.0, of=4.0),
     Allowance(("special.gamma",), (1,), 32, SUM_NEAR_ROOT, low=0.25, high=3.0, of=4.0),
@@ -123,6 +125,15 @@ SPECIAL = [
 ]
 
 ALLOWANCES: list[Allowance] = [*ELEMENTWISE, *SPECIAL]
+
+# Faults that are left: rows, derivative, ways, and what is wrong where.  A mended one leaves this list.
+FAULTS = [
+    (
+        ("lax.integer_pow*", "lax.pow*", "numpy.power*", "special.polygamma of order *"), (0, 1, 2), (EVALUATED,),
+        "a negative power is the reciprocal of a power, which overflows: 0 for a few times the smallest number",
+    ),
+    (("lax.atan2*",), (2,), WAYS, "a factor overflows where the second derivative is half of the largest number: NaN"),
+]  # fmt: skip
 
 PAGE = Path(__file__).parents[2] / "docs" / "ranges.md"
 START = "<!-- made by tests/laws/ranges_exceptions.py -->\n"
@@ -138,6 +149,8 @@ def table() -> str:
         ways = "everywhere" if case.ways == WAYS else ", ".join(case.ways)
         dtypes = "" if len(case.dtypes) == 2 else f", {', '.join(case.dtypes)}"
         lines.append(f"| {names} | {orders} | {case.region} | {ulps} | {ways}{dtypes} | {case.reason} |")
+    lines += ["", "Faults that are left, each at a few numbers beside the end of the range:", ""]
+    lines += [f"- {', '.join(f'`{name}`' for name in names)}: {text}." for names, _, _, text in FAULTS]
     return "\n".join(lines) + "\n"
 
 

@@ -23,7 +23,7 @@ if np.finfo(np.longdouble).maxexp < 16384:
 import ranges  # noqa: E402
 import ranges_elementwise  # noqa: E402
 import ranges_special  # noqa: E402
-from ranges_exceptions import ALLOWANCES, COMPILED, EVALUATED, WAYS  # noqa: E402
+from ranges_exceptions import ALLOWANCES, COMPILED, EVALUATED, FAULTS, WAYS  # noqa: E402
 
 ROWS = {row.name: row for row in [*ranges_elementwise.ROWS, *ranges_special.ROWS]}
 THIN = 29  # a run of a sample asks one binade of so many
@@ -83,7 +83,18 @@ def flushed(points: ranges.Points, dtype: np.dtype) -> np.ndarray:
 def test_value_and_derivatives_are_right_at_every_size(name, dtype, way, thinning):
     points = ranges.points(ROWS[name], dtype, *thinning)
     complaints = complaints_of(ROWS[name], dtype, way, points)
+    if complaints and (fault := known_fault(name, way, complaints)):
+        pytest.xfail(fault)
     assert not complaints, "\n".join([f"{name}, {dtype}, {way}", *complaints])
+
+
+def known_fault(name: str, way: str, complaints: list[str]) -> str:
+    """Return the text of the fault that is left and explains all complaints, or ''."""
+    orders = {int(order) for order in re.findall(r"^order (\d)", "\n".join(complaints), re.MULTILINE)}
+    for names, faulty, ways, text in FAULTS:
+        if way in ways and orders <= set(faulty) and any(fnmatch(name, each) for each in names):
+            return text
+    return ""
 
 
 def complaints_of(row: ranges.Row, dtype: str, way: str, points: ranges.Points) -> list[str]:

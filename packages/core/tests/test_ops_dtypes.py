@@ -29,8 +29,8 @@ UNARY = [
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i0e", "bessel_i1e", "cbrt", "ceil", "clz",
     "conj", "cos", "cosh", "digamma", "discard", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "imag",
     "is_finite", "lgamma", "log", "log1p", "logistic", "logistic_slope", "neg", "optimization_barrier",
-    "population_count", "real", "round", "rsqrt", "sign", "sin", "sinh", "sqrt", "square", "stop_gradient", "tan", "tanh",
-    "tanh_slope",
+    "population_count", "real", "round", "rsqrt", "sign", "sin", "sinh", "sqrt", "square", "stop_gradient", "tan",
+    "tanh", "tanh_slope",
 ]  # fmt: skip
 BINARY = [
     "add", "add_any", "atan2", "complex", "div", "eq", "ge", "gt", "igamma", "igamma_grad_a", "igammac", "le", "lt",
