@@ -28,7 +28,8 @@ row("full_like", lambda f, x: f(x, 2), V, makes=True)
 row("zeros_like ones_like", one, V, makes=True)
 row("round", lambda f, x: f(x, lax.RoundingMethod.TO_NEAREST_EVEN), V)
 row(
-    "exp exp2 expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh logistic",
+    "exp exp2 expm1 log log1p sin cos tan asin acos atan sinh cosh tanh tanh_slope asinh acosh atanh logistic "
+    "logistic_slope",
     one, V, ulps=8, complex_ulps=64,
 )  # fmt: skip
 row("erf erfc erf_inv lgamma digamma bessel_i0e bessel_i1e", one, V, ulps=32)

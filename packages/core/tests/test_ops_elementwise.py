@@ -52,8 +52,6 @@ COMPLEX_REFERENCE = {
     "cos": cmath.cos,
     "tan": cmath.tan,
     "tanh": cmath.tanh,
-    "tanh_slope": lambda x: 1 / cmath.cosh(x) ** 2,
-    "logistic_slope": lambda x: 1 / (2 * cmath.cosh(x / 2)) ** 2,
     "sinh": cmath.sinh,
     "cosh": cmath.cosh,
     "asin": cmath.asin,

@@ -17,7 +17,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_batching.batch_tracer import BatchTracer, element_of
-from calque_core import Jaxpr, Primitive, Tracer, eval_context, jaxpr_as_fun, jaxprs_in_params, stage, typeof
+from calque_core import (
+    Jaxpr,
+    Primitive,
+    Tracer,
+    eval_context,
+    evaluation,
+    jaxpr_as_fun,
+    jaxprs_in_params,
+    stage,
+    typeof,
+)
 from calque_core.extend import SCALAR_TYPES, Plans, StraightLine, here, is_straight, makes_its_results
 
 Value = Any
@@ -161,7 +171,12 @@ def _runner(program: Jaxpr) -> Callable[[Any, list[Value]], Sequence[Value]]:
             return lambda trace, vals: trace.process_primitive(eqn.primitive, vals, eqn.params)
     # The equations of the program lose the lines of the call that made it.
     function = jaxpr_as_fun(program.replace(eqns=[eqn.replace(position=None) for eqn in program.eqns]))
-    return lambda trace, vals: trace.process_function(function, vals, {})
+
+    def run(trace: Any, vals: list[Value]) -> Sequence[Value]:
+        # Evaluation would make one class of all results of a function.
+        return function(*vals) if trace is evaluation else trace.process_function(function, vals, {})
+
+    return run
 
 
 operation_plans = Plans(plan_of)

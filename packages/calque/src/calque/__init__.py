@@ -10,6 +10,7 @@ from typing import Any as _Any
 
 import numpy as _numpy  # noqa: ICN001  (`np` would look like a public name)
 
+import calque_core.extend as _extend
 from calque_core import ShapeDtypeStruct, config, float0, typeof
 from calque_core import register_internal_folder as _register_internal_folder
 from calque_core.config import (
@@ -26,7 +27,6 @@ from calque_core.config import (
     numpy_rank_promotion,
     set_mesh,
 )
-from calque_core.extend import install_advice as _install_advice
 from calque_core.extend import late_names as _late_names
 
 # fmt: off
@@ -215,7 +215,8 @@ def _load(module: str, name: str) -> _Any:
         if error.name not in ("calque_xla_backend", "jaxlib"):
             raise
         raise ModuleNotFoundError(
-            f"calque.{name} needs the compiler, which is a package of its own. {_install_advice('calque', 'xla')}",
+            f"calque.{name} needs the compiler, which is a package of its own. "
+            f"{_extend.install_advice('calque', 'xla')}",
             name=error.name,
         ) from None
 

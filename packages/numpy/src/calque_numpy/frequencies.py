@@ -81,7 +81,7 @@ def fftshift(x: Value, axes: int | Axes = None) -> Value:
     """Return `x` with frequency 0 in the middle of `axes`, of all axes for None.
 
     Shapes: x [*s] -> [*s].
-    Raises: ValueError for an axis out of range.
+    Raises: ValueError for an axis out of range, or an array of rank 0.
 
     >>> import numpy as np
     >>> from calque_numpy import fft
@@ -112,4 +112,6 @@ def _shifted(name: str, x: Value, axes: Any, places: Any) -> Value:
         axes = range(len(shape))
     each = (axes,) if isinstance(axes, (int, np.integer)) else integers(name, "axes", axes)
     positions = [canonical_axis(name, axis, len(shape)) for axis in each]
+    if not shape:
+        raise ValueError(f"{name}{where()} of an array of shape (): there are no axes to shift. Give a vector.")
     return roll(x, [places(shape[axis]) for axis in positions], positions)

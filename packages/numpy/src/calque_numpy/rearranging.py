@@ -270,6 +270,8 @@ def roll(a: Value, shift: Any, axis: Axes | None = None) -> Value:
         return copy(lax.reshape(_roll(ravel(a), sum(shifts), 0), typeof(a).shape))
     ndim = typeof(a).ndim
     positions = [canonical_axis("roll", d, ndim) for d in one_or_several("roll", "the axis", axis)]
+    if not ndim:
+        raise ValueError(f"roll{where()} of an array of shape () along no axis. Leave out axis=, or give a vector.")
     count = max(len(shifts), len(positions)) if shifts and positions else 0
     if len(shifts) not in (1, count) or len(positions) not in (1, count):
         raise ValueError(

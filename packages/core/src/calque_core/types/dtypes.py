@@ -56,6 +56,7 @@ def _key_of_scalar(value: np.generic) -> Hashable:
 def has_short_dtype(x: Any) -> bool:
     """Tell whether `x` is an array of a dtype of ml_dtypes, which NumPy's own functions do not take as theirs.
 
+    >>> import numpy as np
     >>> from calque_core.extend import has_short_dtype
     >>> has_short_dtype(np.ones(2)), has_short_dtype(2.0)
     (False, False)

@@ -53,7 +53,7 @@ def _log_ndtr_formula(x: Value) -> Value:
 
 
 def _log_ndtr_slope(out: Value, x: Value) -> Value:
-    """Return the density over ndtr; for negative x both have the factor exp(-x**2 / 2), which erfcx lacks."""
+    """Return the density over ndtr; for negative x both have the factor exp(-x**2 / 2), which `erfcx` lacks."""
     is_lower, is_far = x < 0.0, x < _FARTHEST
     low = math.sqrt(2 / math.pi) / erfcx_p.bind(lax.select(is_lower & ~is_far, x, 0.0) * -_ROOT_HALF)
     high = lax.select(is_lower, 0.0, lax.min(x, -_FARTHEST))
