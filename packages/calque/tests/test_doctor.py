@@ -203,6 +203,8 @@ sys.exit(doctor.main())
 def test_another_authors_package_in_the_place_of_the_facade_is_wrong(tmp_path):
     info = tmp_path / "calque-0.3.0.dist-info"
     info.mkdir()
+    (tmp_path / "calque").mkdir()
+    (tmp_path / "calque" / "__init__.py").touch()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: calque\nVersion: 0.3.0\n")
     (info / "RECORD").write_text("calque/__init__.py,,\n")
     status, lines = run("-c", REPLACED.format(folder=str(tmp_path)), CALQUE_CACHE="off")
