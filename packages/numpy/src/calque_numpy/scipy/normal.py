@@ -92,7 +92,7 @@ def _ndtri_formula(p: Value) -> Value:
 
 
 def _ndtri_slope_formula(p: Value) -> Value:
-    """Return one over the density at the quantile: the tail over `erfcx`, since a square in an exponent loses digits."""
+    """Return one over the density at the quantile: the tail over `erfcx`, as a square in an exponent loses digits."""
     tail, size = lax.min(p, 1.0 - p), abs(ndtri_p.bind(p))
     slope = math.sqrt(math.pi / 2) * erfcx_p.bind(size * _ROOT_HALF) / lax.select(tail > 0.0, tail, 1.0)
     return lax.select(tail == 0.0, math.inf, lax.select(tail > 0.0, slope, math.nan))
