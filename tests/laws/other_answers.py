@@ -78,6 +78,13 @@ EXEMPT = [
         "i",
         "jit",
     ),
+    Exempt(
+        "a singular matrix of bools is refused; a program cannot refuse values",
+        "solve inv tensorsolve tensorinv cholesky matrix_power",
+        "refusal",
+        "b",
+    ),
+    Exempt("NumPy's inverse of no elements takes any dtype", "pinv", "refusal", "float16 bfloat16", sizes="none"),
     Exempt("bools stand for places, which must be known", "ix_", "refusal", "b", "jit"),
     Exempt("an empty list has floats, and means no indices", "ix_", "type", sizes="none"),
     Exempt("NumPy's dtype and order depend on the values of the roots", "roots", "type value zero class refusal"),
