@@ -116,6 +116,7 @@ def _pulled(
         with suppress(Exception):  # the program raises it again, and names the primitive
             return pull.code.function(*cts, *residuals)
     program = pull.for_tracers or operation.programs().pull_for((True,)).for_tracers
+    assert program is not None, operation
     if trace is evaluation:  # which would make one class of all results of a function
         return program(*residuals, *cts)
     return trace.process_function(program, [*residuals, *cts], {})  # type: ignore[no-any-return]
