@@ -85,6 +85,12 @@ EXEMPT = [
         "b",
     ),
     Exempt("NumPy's inverse of no elements takes any dtype", "pinv", "refusal", "float16 bfloat16", sizes="none"),
+    Exempt(
+        "NumPy divides by the size in half precision",
+        "ifft ihfft ifft2 irfft2 ifftn irfftn irfft hfft",
+        "value",
+        "float16",
+    ),
     Exempt("bools stand for places, which must be known", "ix_", "refusal", "b", "jit"),
     Exempt("an empty list has floats, and means no indices", "ix_", "type", sizes="none"),
     Exempt("NumPy's dtype and order depend on the values of the roots", "roots", "type value zero class refusal"),

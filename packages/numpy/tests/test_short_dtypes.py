@@ -6,6 +6,7 @@ import pytest
 import calque_numpy as cnp
 from calque_core import finfo, jaxpr_as_fun, make_jaxpr
 from calque_core.extend import SHORT_DTYPES, is_float, kind_of
+from calque_numpy.scipy import special
 
 pytest.importorskip("ml_dtypes", reason="ml_dtypes defines the dtypes, and comes with jaxlib")
 pytestmark = pytest.mark.sampled(keep=0.3)
@@ -167,3 +168,9 @@ def test_names_of_dtypes():
     assert cnp.promote_types(cnp.bfloat16, np.float16) == np.float32
     with pytest.raises(AttributeError, match="calque_numpy has no attribute 'float65'"):
         _ = cnp.float65
+
+
+def test_special_functions_of_four_bits_are_floats():
+    x = np.array([1, 3], cnp.int4)
+    assert special.gamma(x).dtype == make_jaxpr(special.gamma)(x).out_avals[0].dtype == np.float64
+    np.testing.assert_allclose(special.gamma(x), [1.0, 2.0], rtol=1e-15)

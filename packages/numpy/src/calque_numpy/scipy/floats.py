@@ -18,6 +18,7 @@ from calque_core.extend import (
     elementwise_function,
     evaluate_by_types,
     here,
+    kind_of,
     mark_wrapper,
     merely_evaluates,
     scalar_dtype,
@@ -40,7 +41,7 @@ def float_dtype(name: str, *args: Value, takes_complex: bool = False) -> np.dtyp
     if dtype.kind == "c" and not takes_complex:
         types = " and ".join(str(typeof(x)) for x in args)
         raise TypeError(f"{name} of {types}{place()}: complex numbers are not supported. Give real numbers.")
-    return scalar_dtype(float) if dtype.kind in "biu" else dtype
+    return scalar_dtype(float) if kind_of(dtype) in "biu" else dtype
 
 
 def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
