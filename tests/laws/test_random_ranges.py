@@ -117,7 +117,7 @@ def parameters_of(case: Case, dtype: Any) -> Any:
     return [float(np.asarray(x, dtype)) for x in case.parameters]
 
 
-@pytest.mark.sampled(keep=0.3)
+@pytest.mark.sampled(keep=0.15)
 @widths
 @cases
 def test_numbers_lie_where_they_may(case, dtype):
@@ -157,7 +157,7 @@ IMPLICIT = {"gamma", "loggamma", "beta", "chisquare", "f", "t", "generalized_nor
 FORMULAS = [case for case in CASES if case.parameters and case.slopes and case.name not in IMPLICIT]
 
 
-@pytest.mark.sampled(keep=0.3)
+@pytest.mark.sampled(keep=0.15)
 @pytest.mark.parametrize("case", FORMULAS, ids=repr)
 def test_slopes_of_formulas_are_differences(case):
     args = [np.float64(x) for x in case.parameters]
@@ -213,7 +213,7 @@ single_and_double = pytest.mark.parametrize("dtype", [np.float32, np.float64], i
 ORDERS = [1e-12, 1e-6, 1e-3, 1e-2, 0.3, 0.999, 1.0, 1.5, 10.0, 150.0, 250.0, 3e3]
 
 
-@pytest.mark.sampled(keep=0.3)
+@pytest.mark.sampled(keep=0.15)
 @single_and_double
 @pytest.mark.parametrize("a", ORDERS)
 def test_slopes_of_gamma_numbers_keep_their_quantiles(a, dtype):
@@ -251,7 +251,7 @@ POINTS = {
 }
 
 
-@pytest.mark.sampled(keep=0.3)
+@pytest.mark.sampled(keep=0.15)
 @single_and_double
 @pytest.mark.parametrize(("name", "point"), [(name, point) for name, points in POINTS.items() for point in points])
 def test_slopes_of_formulas_of_gamma_numbers_are_differences(name, point, dtype):
