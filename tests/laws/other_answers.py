@@ -80,7 +80,7 @@ EXEMPT = [
     ),
     Exempt(
         "a singular matrix of bools is refused; a program cannot refuse values",
-        "solve inv tensorsolve tensorinv cholesky matrix_power",
+        "solve inv tensorsolve tensorinv cholesky matrix_power cho_factor",
         "refusal",
         "b",
     ),
