@@ -91,6 +91,7 @@ EXEMPT = [
         "value",
         "float16",
     ),
+    Exempt("an eigenvalue of a singular matrix is a rounding error, and so is its root", "sqrtm", "value", "b"),
     Exempt("bools stand for places, which must be known", "ix_", "refusal", "b", "jit"),
     Exempt("an empty list has floats, and means no indices", "ix_", "type", sizes="none"),
     Exempt("NumPy's dtype and order depend on the values of the roots", "roots", "type value zero class refusal"),
