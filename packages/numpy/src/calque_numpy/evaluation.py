@@ -31,6 +31,7 @@ from calque_core.extend import (
     native_array,
 )
 from calque_core.extend.numpy_functions import on_host, with_arrays, with_items
+from calque_pytree import tree_map
 
 Value = Any
 Function = Callable[..., Value]
@@ -154,16 +155,16 @@ def _by_rules(
 
 
 def _in_32_bits(out: Value) -> Value:
-    """Return a result, or each result of several, in 32 bits.
+    """Return a result, or each of several, in 32 bits: a function may return an operand, or positions that it knows.
 
-    An operation converts its operands; a function may return an operand unchanged, or positions that it knows.
+    Evaluation does so by itself; a trace, and NumPy after a refusal, do not.
     """
-    if isinstance(out, (np.ndarray, np.generic)):
-        return canonical_value(out) if out.dtype.kind in "iufc" else out
-    if not isinstance(out, (tuple, list)):
-        return out
-    outs = map(_in_32_bits, out)
-    return type(out)(*outs) if hasattr(out, "_fields") else type(out)(outs)
+
+    def narrow(x: Value) -> Value:
+        is_number = isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "iufc"
+        return canonical_value(x) if is_number else x
+
+    return tree_map(narrow, out)
 
 
 @mark_wrapper
