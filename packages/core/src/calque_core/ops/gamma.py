@@ -210,7 +210,7 @@ def gamma_of(x: Value) -> Value:
 
 
 def gamma_factors(x: Value) -> tuple[Value, Value]:
-    """Return two factors of gamma(x) for x >= 1, neither of which overflows soon after their product.
+    """Return two factors of gamma(x) for x >= 1; both are finite where gamma(x) is.
 
     The recurrence leads to x >= 8, and Stirling's series (DLMF 5.11.3) is a product there.
     """
@@ -256,7 +256,7 @@ def _mirrored_polygamma(order: Value, x: Value, size: Value) -> Value:
 
 
 def _factorial_times_zeta(order: Value, q: Value) -> Value:
-    """Return (s - 1)! zeta(s, q) for a whole order s: from 8 on in factors, of which neither overflows before."""
+    """Return (s - 1)! zeta(s, q) for a whole order s; its factors are finite where the result is."""
     factorial: Value = 1.0
     for k in range(2, int(LARGE) - 1):
         factorial = mul(factorial, select(gt(order, float(k)), float(k), full_like(order, 1.0)))

@@ -70,8 +70,8 @@ def _gamma_series_slope(a: Value, x: Value) -> tuple[Value, Value]:
         return term, term_dot, add(total, term), add(total_dot, term_dot)
 
     one, zero = full_like(x, 1.0), full_like(x, 0.0)
-    *_, rest, rest_dot = summed(step, (one, zero, zero, zero), count=2)
-    return rest, rest_dot
+    *_, tail, tail_dot = summed(step, (one, zero, zero, zero), count=2)
+    return tail, tail_dot
 
 
 def _gamma_fraction(a: Value, x: Value) -> Value:
@@ -262,9 +262,9 @@ def _factors_by_expansion(a: Value, x: Value) -> tuple[Value, Value]:
 
 def _slope_by_series(a: Value, x: Value) -> tuple[Value]:
     """Return the derivative of P in a."""
-    rest, rest_dot = _gamma_series_slope(a, x)
-    by_density = mul(add(1.0, rest), sub(log(x), digamma_formula(add(a, 1.0))))
-    return (mul(_gamma_density(a, x), add(by_density, rest_dot)),)
+    tail, tail_dot = _gamma_series_slope(a, x)
+    by_density = mul(add(1.0, tail), sub(log(x), digamma_formula(add(a, 1.0))))
+    return (mul(_gamma_density(a, x), add(by_density, tail_dot)),)
 
 
 def _slope_by_fraction(a: Value, x: Value) -> tuple[Value]:
@@ -300,10 +300,10 @@ def _sample_by_expansion(a: Value, x: Value, log_x: Value) -> Values:
 
 
 def _sample_by_series(a: Value, x: Value, log_x: Value) -> Values:
-    rest, rest_dot = _gamma_series_slope(a, x)
+    tail, tail_dot = _gamma_series_slope(a, x)
     mean = digamma_formula(add(a, 1.0))
-    slope = div(sub(mul(add(1.0, rest), sub(mean, log_x)), rest_dot), a)
-    scaled = sub(mul(add(1.0, rest), mean), add(mul(rest, max(log_x, _LEAST_LOG)), rest_dot))
+    slope = div(sub(mul(add(1.0, tail), sub(mean, log_x)), tail_dot), a)
+    scaled = sub(mul(add(1.0, tail), mean), add(mul(tail, max(log_x, _LEAST_LOG)), tail_dot))
     return slope, select(lt(a, 1.0), scaled, slope)
 
 
@@ -313,7 +313,7 @@ def _sample_by_fraction(a: Value, x: Value, log_x: Value) -> Values:
     return slope, select(lt(a, 1.0), add(log_x, mul(a, slope)), slope)
 
 
-_LEAST_LOG = -1e4  # x is 0 long before, and so is `rest`
+_LEAST_LOG = -1e4  # x is 0 long before, and so is `tail`
 
 
 def log_sample_slopes(a: Value, x: Value, log_x: Value) -> tuple[Value, Value]:
