@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "divided: runs that share the rows among them (--share) share the modules with this mark, too"
     )
     with suppress(ImportError):  # a process of tests meets a primitive with more types than any user's
-        plans = importlib.import_module("calque_core.staging.plans")
+        plans = importlib.import_module("calque_core.known.table")
         plans._MANY = sys.maxsize
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import calque.numpy as cnp
 from calque import grad, jit, jvp, make_jaxpr, vmap
-from calque_autodiff.operations import function_operations
+from calque_autodiff.known.operation import function_operations
 from calque_core import Tracer, config, implements
 from calque_core.extend import FunctionOfItems
 from calque_core.extend.numpy_functions import with_items

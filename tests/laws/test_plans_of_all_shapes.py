@@ -15,7 +15,7 @@ from test_plans import assert_same, outcome
 import calque
 import calque.scipy.special as special
 from calque_autodiff import every_size
-from calque_autodiff.operations import function_operations, primitive_operations
+from calque_autodiff.known.operation import function_operations, primitive_operations
 from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_core import ShapedArray, UnexpectedTracerError, config, lax
 from calque_core.staging import plans

@@ -43,7 +43,7 @@ PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
 # Functions that remember their results.  Each says why its answers cannot differ between settings.
 REMEMBERING = {
     "calque_core.distributions.facade_fault": "what is installed",
-    "calque_core.jaxprs.straight_line._compiled": "the text of a function, no dtype",
+    "calque_core.known.run._compiled": "the text of a function, no dtype",
     "calque_autodiff.rules.dot.cotangent_plan": "numbers of axes",
     "calque_core.context.allow_plans": "the settings are the key",
     "calque_core.types.avals._changes_operators": "the methods of a class",
@@ -105,7 +105,7 @@ CONTAINERS = {
     "calque_xla_backend.processes.endings._handlers": "the handler of a signal",
     "calque_xla_backend.processes.watch._watches": "the watch over other processes",
     "calque_xla_backend.runtime.distributed._groups": "the processes of a program; set before the first program",
-    "calque_core.staging.plans._all": "plans; the settings are in their keys",
+    "calque_core.known.table._all": "plans; the settings are in their keys",
     "calque_core.epoch._forgetters": "functions that empty caches",
     "calque_core.context.mesh_classes": "a registry: classes",
     "calque_core.types.avals._aval_functions": "a registry: classes",
@@ -134,8 +134,8 @@ CONTAINERS = {
     "calque_core.arrays.numpy_protocol.ufuncs": "a registry: functions",
     "calque_core.ops.cond._programs": "the settings are in the key",
     "calque_core.ops.cond._stored": "the programs of `_programs`",
-    "calque_core.staging.known_code.control_flow": "a registry: primitives",
-    "calque_core.staging.known_code._codes": "the settings are in the key",
+    "calque_core.known.programs.control_flow": "a registry: primitives",
+    "calque_core.known.programs._codes": "the settings are in the key",
     "calque_core.epoch._epoch": "a count",
     "calque_core.primitives.rules.kinds": "a registry: texts",
     "calque_core.primitives.rules.primitives": "a registry: primitives",

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from calque_autodiff import defjvp, deftranspose, grad, linearize, value_and_grad, vjp
-from calque_autodiff.operations import linearized_operation, primitive_operations
-from calque_autodiff.traces.steps import Step
+from calque_autodiff.known.operation import linearized_operation, primitive_operations
+from calque_autodiff.known.steps import Step
 from calque_core import Primitive, ShapedArray, config, eval_jaxpr, lax, typeof
 from calque_pytree import tree_flatten
 
@@ -184,7 +184,7 @@ def test_what_the_rules_refuse_is_no_operation():
 
 
 def test_the_memo_is_bounded(monkeypatch):
-    monkeypatch.setattr("calque_core.staging.plans._LIMIT", 5)
+    monkeypatch.setattr("calque_core.known.table._LIMIT", 5)
     value_and_grad(lambda x: lax.sin(x))(1.0)
     for n in range(1, 20):
         grad(lambda x: lax.reduce_sum(lax.sin(x)))(np.ones(n))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import grad, jvp, value_and_grad
-from calque_autodiff.operations import function_operations
+from calque_autodiff.known.operation import function_operations
 from calque_core import config
 
 CALLS = 8

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import defjvp, grad, jvp
-from calque_autodiff.operations import function_operations, primitive_operations
+from calque_autodiff.known.operation import function_operations, primitive_operations
 from calque_core import Primitive, config, lax
 from calque_core.extend import advance_rule_epoch
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_batching import AxisData, BatchTrace, BatchTracer, defbatch, vmap
-from calque_batching.plans import operation_plans, plan_of
+from calque_batching.known import operation_plans, plan_of
 from calque_core import Primitive, Trace, config, evaluation, hand_down, lax, make_jaxpr, tracing, typeof
 
 X = np.linspace(0.5, 1.5, 12).reshape(3, 4)

@@ -5,7 +5,7 @@ import pytest
 
 from calque_core import Primitive, ShapedArray, lax, make_jaxpr, typeof
 from calque_core.extend import StraightLine, elementwise_function, has_no_sizes, is_large, kinds_in_every_size
-from calque_core.staging.elements import acts_by_element, common_shape, sizes_that_do_not_matter, without_sizes
+from calque_core.known.sizes import acts_by_element, common_shape, sizes_that_do_not_matter, without_sizes
 from calque_core.types.array_methods import in_every_size
 
 X = np.linspace(0.1, 0.9, 6).reshape(2, 3)

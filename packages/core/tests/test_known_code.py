@@ -20,7 +20,7 @@ from calque_core import (
 )
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.staging import known_code
-from calque_core.staging.known_code import code_of, key_of, run_again
+from calque_core.known.programs import code_of, key_of, run_again
 
 X = np.linspace(0.1, 0.9, 3)
 RUNS = known_code._SOME_RUNS

@@ -39,7 +39,7 @@ def test_a_new_rule_drops_plans_and_one_that_is_being_made():
 
 
 def test_later_plans_of_a_primitive_with_many_types_wait_for_more_meetings(monkeypatch):
-    monkeypatch.setattr("calque_core.staging.plans._MANY", 2)
+    monkeypatch.setattr("calque_core.known.table._MANY", 2)
     plans = Plans(lambda: "a plan")
     meetings = {}
     for name in ("sin", "cos"):
@@ -53,7 +53,7 @@ def test_later_plans_of_a_primitive_with_many_types_wait_for_more_meetings(monke
 
 
 def test_keys_that_are_met_once_cost_no_plan(monkeypatch):
-    monkeypatch.setattr("calque_core.staging.plans._LIMIT", 10)
+    monkeypatch.setattr("calque_core.known.table._LIMIT", 10)
     plans = Plans(lambda: "a plan")
     for _ in range(3):
         plans.find(["kept"])
@@ -134,7 +134,7 @@ def test_a_plan_that_cannot_be_shared_is_one_for_its_shape():
 
 
 def test_shared_plans_are_the_first_to_be_dropped(monkeypatch):
-    monkeypatch.setattr("calque_core.staging.plans._LIMIT", 10)
+    monkeypatch.setattr("calque_core.known.table._LIMIT", 10)
     made = []
     plans = shared_plans(made)
     for n in range(2, 50):

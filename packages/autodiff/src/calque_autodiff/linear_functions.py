@@ -13,7 +13,7 @@ from copy import deepcopy
 from typing import Any, NoReturn
 
 from calque_autodiff.checks import fitting_cotangent, only_argument
-from calque_autodiff.traces.tape import Tape
+from calque_autodiff.known.tape import Tape
 from calque_autodiff.transpose import backward_linear
 from calque_core import Jaxpr, api_boundary, dce_jaxpr, eval_jaxpr, instantiate_zeros
 from calque_core.extend import (

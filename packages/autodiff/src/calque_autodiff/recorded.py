@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.traces.copies import DualFunction, LinearizedFunction
+from calque_autodiff.known.copies import DualFunction, LinearizedFunction
 from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_autodiff.traces.tangent_trace import TangentTrace
 from calque_core import Jaxpr, current_trace, eval_jaxpr, hoist_tracers, stage, tracing

@@ -16,7 +16,7 @@ import numpy as np
 
 from calque_batching.batch_tracer import BatchTracer
 from calque_batching.functions import function_plans, program_plans
-from calque_batching.plans import operation_plans
+from calque_batching.known import operation_plans
 from calque_core import (
     CustomRules,
     Primitive,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from calque_batching.batch_tracer import BatchTracer
-from calque_batching.plans import Dims, Plan, WholeProgram, has_plain_rule, plan_of_whole, whole_program
+from calque_batching.known import Dims, Plan, WholeProgram, has_plain_rule, plan_of_whole, whole_program
 from calque_core import Jaxpr, current_trace, eval_context, eval_jaxpr, evaluation, tracing, typeof
 from calque_core.extend import FunctionProgram, JaxprTrace, Plans, function_program, makes_its_results
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from calque_autodiff.checks import check_tangent
-from calque_autodiff.traces.copies import DualFunction, LinearizedFunction, copied_call
-from calque_autodiff.traces.steps import Step
+from calque_autodiff.known.copies import DualFunction, LinearizedFunction, copied_call
+from calque_autodiff.known.steps import Step
 from calque_core import (
     Primitive,
     Trace,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, overload
 
 from calque_autodiff.checks import check_out_tangents
-from calque_autodiff.functions import dual_functions, records_alone
+from calque_autodiff.known.functions import dual_functions, records_alone
 from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_autodiff.traces.planned_trace import may_plan
 from calque_autodiff.traces.push_trace import PushTrace

@@ -19,7 +19,7 @@ from calque_core.arrays.index_items import Bounds, Part, array_item, basic_item,
 from calque_core.frames.source import where
 from calque_core.ops.windows import MOST_COUNTED, as_indices, numbers_below
 from calque_core.record import Record
-from calque_core.staging.expansions import Option
+from calque_core.known.functions import Option
 from calque_core.traces.tracer import unknown
 from calque_core.types.avals import Shape, ShapedArray, typeof
 

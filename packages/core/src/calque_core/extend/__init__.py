@@ -47,7 +47,7 @@ if _TYPE_CHECKING:
     from calque_core.jaxprs.jaxpr import has_jaxpr
     from calque_core.jaxprs.masks import Mask, marked, merged, unmarked
     from calque_core.jaxprs.named_axes import bound_axes, named_axes
-    from calque_core.jaxprs.straight_line import StraightLine, is_straight
+    from calque_core.known.run import StraightLine, is_straight
     from calque_core.jaxprs.walk import jaxprs_outside, nested_jaxprs, rebuild
     from calque_core.memory.captures import Captures
     from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
@@ -122,16 +122,16 @@ if _TYPE_CHECKING:
     from calque_core.primitives.primitive import results_of
     from calque_core.primitives.rule_results import gives_lists, wrong_result
     from calque_core.primitives.rules import missing_rule, rules_by_family, settings_key
-    from calque_core.staging.by_types import by_types, evaluate_by_types
-    from calque_core.staging.elements import has_no_sizes, is_large
-    from calque_core.staging.expansions import (
+    from calque_core.known.evaluate import by_types, evaluate_by_types
+    from calque_core.known.sizes import has_no_sizes, is_large
+    from calque_core.known.functions import (
         FunctionProgram, Option, add_option, add_options, function_program, holds_equations_alone, is_new_operand,
         makes_its_results, may_expand, staged_apart,
     )
     from calque_core.staging.jit_tracer import JitTracer, new_eqn
     from calque_core.staging.passes import merge_equal_equations
-    from calque_core.staging.plans import Plans, all_take_plans, exact_params
-    from calque_core.staging.recorder import recorder
+    from calque_core.known.table import Plans, all_take_plans, exact_params
+    from calque_core.known.record import recorder
     from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, CodeTrace, JaxprTrace
     from calque_core.start_requests import (
         fix_cpu_devices, fix_device_memory, fix_platforms, requested_cpu_devices, requested_device_memory,
@@ -191,7 +191,7 @@ _LATE = {
     "calque_core.jaxprs.jaxpr": "has_jaxpr",
     "calque_core.jaxprs.masks": "Mask, marked, merged, unmarked",
     "calque_core.jaxprs.named_axes": "bound_axes, named_axes",
-    "calque_core.jaxprs.straight_line": "StraightLine, is_straight",
+    "calque_core.known.run": "StraightLine, is_straight",
     "calque_core.jaxprs.walk": "jaxprs_outside, nested_jaxprs, rebuild",
     "calque_core.memory.captures": "Captures",
     "calque_core.memory.separate": "copied_where_exposed, copy_shared, copy_shared_tree, copy_writable",
@@ -264,16 +264,16 @@ _LATE = {
     "calque_core.primitives.primitive": "results_of",
     "calque_core.primitives.rule_results": "gives_lists, wrong_result",
     "calque_core.primitives.rules": "missing_rule, rules_by_family, settings_key",
-    "calque_core.staging.by_types": "by_types, evaluate_by_types",
-    "calque_core.staging.elements": "has_no_sizes, is_large",
-    "calque_core.staging.expansions": (
+    "calque_core.known.evaluate": "by_types, evaluate_by_types",
+    "calque_core.known.sizes": "has_no_sizes, is_large",
+    "calque_core.known.functions": (
         "FunctionProgram, Option, add_option, add_options, function_program, holds_equations_alone, is_new_operand, "
         "makes_its_results, may_expand, staged_apart"
     ),
     "calque_core.staging.jit_tracer": "JitTracer, new_eqn",
     "calque_core.staging.passes": "merge_equal_equations",
-    "calque_core.staging.plans": "Plans, all_take_plans, exact_params",
-    "calque_core.staging.recorder": "recorder",
+    "calque_core.known.table": "Plans, all_take_plans, exact_params",
+    "calque_core.known.record": "recorder",
     "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, CodeTrace, JaxprTrace",
     "calque_core.start_requests": (
         "fix_cpu_devices, fix_device_memory, fix_platforms, requested_cpu_devices, requested_device_memory, "

@@ -28,7 +28,7 @@ from calque_core.ops.scan import scan
 from calque_core.ops.shape import reshape
 from calque_core.ops.weakness import convert_to, may_take, strong
 from calque_core.primitives.primitive import Primitive, results_of
-from calque_core.staging.known_code import run_again
+from calque_core.known.programs import run_again
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.types.limits import highest, lowest
 from calque_pytree import PyTreeDef, tree_flatten, tree_structure

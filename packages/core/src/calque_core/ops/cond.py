@@ -40,7 +40,7 @@ from calque_core.ops.varying import as_varying, fit_branches, fit_operands
 from calque_core.ops.weakness import convert_to, reaches
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import settings_key
-from calque_core.staging.known_code import control_flow
+from calque_core.known.programs import control_flow
 from calque_core.staging.passes import dce_jaxpr
 from calque_core.staging.stage import JaxprTrace, stage
 from calque_core.traces.trace import Trace

@@ -30,7 +30,7 @@ from calque_core.ops.shape import squeeze
 from calque_core.ops.shard_map import shard_map_p
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import settings_key
-from calque_core.staging.known_code import run_again
+from calque_core.known.programs import run_again
 from calque_core.staging.stage import stage
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 

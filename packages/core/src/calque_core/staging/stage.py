@@ -24,7 +24,7 @@ from calque_core.jaxprs.masks import marked, unmarked
 from calque_core.memory.captures import Captures, as_read_only
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Primitive, decompose
-from calque_core.staging.expansions import expand
+from calque_core.known.functions import expand
 from calque_core.staging.jit_tracer import NO_PARAMS, JitTracer, new_eqn, new_object
 from calque_core.traces.trace import (
     Params,

@@ -3,7 +3,7 @@
 One idea: a rule gives the same operations whenever its operands have the same types.  So a transformation keeps
 straight-line code, or a program whose equations it copies, under a key of types and options.
 
-Read next: `jaxprs/straight_line.py` and `recorder.py`, which write code for plans; `expansions.py`, which uses them.
+Read next: `run.py` and `record.py`, which write code for plans; `functions.py`, which uses them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, allow_plans, here
 from calque_core.epoch import forget_with_rules, rule_epoch
-from calque_core.staging.elements import sizes_that_do_not_matter, without_sizes
+from calque_core.known.sizes import sizes_that_do_not_matter, without_sizes
 from calque_core.traces.trace import Trace, evaluation
 from calque_core.types.avals import ShapedArray
 

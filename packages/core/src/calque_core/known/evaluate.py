@@ -3,7 +3,7 @@
 One idea: such a function needs to run only until its equations are known.  A trace copies them, or transforms them as
 one operation; without a trace they run as straight-line code, which calls NumPy and checks nothing again.
 
-Read next: `expansions.py`, for the equations of a function; `jaxprs/straight_line.py`.
+Read next: `functions.py`, for the equations of a function; `run.py`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 from calque_core.context import active, here, merely_evaluates
 from calque_core.frames.source import mark_wrapper
 from calque_core.jaxprs.jaxpr import Var
-from calque_core.jaxprs.straight_line import StraightLine, is_straight
-from calque_core.staging.expansions import add_option, add_options, function_program
+from calque_core.known.run import StraightLine, is_straight
+from calque_core.known.functions import add_option, add_options, function_program
 from calque_core.staging.jit_tracer import JitTracer
-from calque_core.staging.plans import Plans
+from calque_core.known.table import Plans
 from calque_core.staging.stage import CodeTrace
 from calque_core.traces.trace import are_canonical, evaluation
 from calque_core.types.avals import is_array_like, typeof

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.traces.steps import Step
+from calque_autodiff.known.steps import Step
 from calque_core import Atom, Jaxpr, JaxprEqn, Literal, Trace, Tracer, Var, evaluation, typeof
 from calque_core.extend import copied_where_exposed
 

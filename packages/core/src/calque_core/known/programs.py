@@ -5,7 +5,7 @@ step many times.  So a program that ran some times becomes a Python function, fo
 function that is traced anew gives an equal program, which finds the code of the first one.  An error is left to the
 interpreter, which names the place.
 
-Read next: `jaxprs/straight_line.py`, which writes the code; `ops/scan.py`, whose step runs so.
+Read next: `run.py`, which writes the code; `ops/scan.py`, whose step runs so.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from calque_core.context import Settings, allow_plans, here, merely_evaluates
 from calque_core.epoch import forget_with_rules, rule_epoch
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
-from calque_core.jaxprs.straight_line import StraightLine, has_narrow_scalars
+from calque_core.known.run import StraightLine, has_narrow_scalars
 from calque_core.record import Record
-from calque_core.staging.plans import exact_params
+from calque_core.known.table import exact_params
 from calque_core.traces.trace import are_canonical, plain_types
 from calque_core.types.avals import ShapedArray, typeof
 from calque_core.types.dtypes import canonicalize_dtype

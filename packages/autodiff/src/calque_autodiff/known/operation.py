@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_autodiff.every_size import KINDS_OF_LINES, ForShapes, by_code, by_lines
+from calque_autodiff.known.every_size import KINDS_OF_LINES, ForShapes, by_code, by_lines
 from calque_autodiff.jaxprs import Linearized, linearization
 from calque_autodiff.partial_eval import at_places, without_repeats
 from calque_autodiff.recorded import recorded_jvp
-from calque_autodiff.traces.steps import (
+from calque_autodiff.known.steps import (
     FLOATS,
     LinearizedOperation,
     Programs,

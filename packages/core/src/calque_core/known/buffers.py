@@ -5,7 +5,7 @@ if it gets one.  The types of a program tell where both are possible.  The last 
 cache, and new memory of large arrays costs more than the arithmetic: three additions of 100,000 numbers, each to the
 result before, take 0.09 ms in one array and up to 0.4 ms in three.
 
-Read next: `straight_line.py`, which writes the calls.
+Read next: `run.py`, which writes the calls.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ A transformer is traced in less than half of the time.
 A function is left to itself if it captures an array, holds programs, or returns anything but new arrays; and where axes
 have names.
 
-Read next: `recorder.py`, which writes the code of copies; `plans.py`, which keeps it; `stage.py`, which asks for it.
+Read next: `record.py`, which writes the code of copies; `plans.py`, which keeps it; `stage.py`, which asks for it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from calque_core.context import here
 from calque_core.frames.source import current_position, mark_wrapper
 from calque_core.jaxprs.jaxpr import Jaxpr, Var, has_jaxpr
 from calque_core.staging.jit_tracer import JitTracer
-from calque_core.staging.plans import Plans
-from calque_core.staging.recorder import recorder
+from calque_core.known.table import Plans
+from calque_core.known.record import recorder
 from calque_core.traces.trace import eval_context, evaluation, tracing
 from calque_core.traces.tracer import Tracer
 

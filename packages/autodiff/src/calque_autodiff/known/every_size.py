@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_autodiff.traces.steps import LinearizedOperation, Pull, PullCode, Push
+from calque_autodiff.known.steps import LinearizedOperation, Pull, PullCode, Push
 from calque_core import Jaxpr, JaxprEqn, Literal, Primitive, ShapedArray, extend, lax
 from calque_core.extend import Shape, has_no_sizes, is_large, shaped_array
 from calque_core.lax import broadcast_in_dim_p, div_p, reduce_sum_p

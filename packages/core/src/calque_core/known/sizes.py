@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.jaxprs.buffers import calls_of, unchanged
+from calque_core.known.buffers import calls_of, unchanged
 from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.array_methods import kinds_in_every_size
@@ -45,7 +45,7 @@ def common_shape(avals: Sequence[Any]) -> Shape | None:
 
     >>> import numpy as np
     >>> from calque_core import typeof
-    >>> from calque_core.staging.elements import common_shape
+    >>> from calque_core.known.sizes import common_shape
     >>> x, y = typeof(np.zeros((2, 3))), typeof(np.zeros((1, 3)))
     >>> common_shape([typeof(1.0), x, x]), common_shape([x, y]), common_shape([typeof(1.0)])
     ((2, 3), None, None)
@@ -78,7 +78,7 @@ def acts_by_element(program: Jaxpr, shape: Shape) -> bool:
 
     >>> import numpy as np
     >>> from calque_core import make_jaxpr
-    >>> from calque_core.staging.elements import acts_by_element
+    >>> from calque_core.known.sizes import acts_by_element
     >>> x = np.ones(3)
     >>> [acts_by_element(make_jaxpr(f)(x), (3,)) for f in (lambda x: 2.0 * x, lambda x: x @ x)]
     [True, False]

@@ -3,7 +3,7 @@
 One idea: to append a known equation takes a variable for its result and nothing else: types, parameters and literals
 are known.  So a program becomes a Python function with a few lines for each equation.
 
-Read next: `expansions.py`, whose programs are those of functions such as `numpy.mean`.
+Read next: `functions.py`, whose programs are those of functions such as `numpy.mean`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
-from calque_core.jaxprs.straight_line import function_of
+from calque_core.known.run import function_of
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.jit_tracer import NO_PARAMS, JitTracer, new_eqn, new_object
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_autodiff.functions import records_alone
+from calque_autodiff.known.functions import records_alone
 from calque_core import Literal, Primitive, UndefinedPrimal, Zero
 from calque_core.extend import (
     JaxprTrace,

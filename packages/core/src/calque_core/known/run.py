@@ -7,7 +7,7 @@ after the other.
 Only primitives are taken whose implementations are leaves: such primitives promise that their rules depend on types and
 parameters alone.
 
-Read next: `buffers.py`, which decides where results are written; `staging/plans.py`, which remembers such functions;
+Read next: `buffers.py`, which decides where results are written; `table.py`, which remembers such functions;
 `operations.py` of autodiff and `plans.py` of batching, which make them from rules.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.jaxprs.buffers import addition_of, calls_of, unchanged
+from calque_core.known.buffers import addition_of, calls_of, unchanged
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 
 Value = Any

@@ -1,0 +1,1 @@
+"""Known operations with their derivatives: made from the rules once per types of operands."""

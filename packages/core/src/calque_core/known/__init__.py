@@ -1,0 +1,1 @@
+"""Known operations: code and programs made once per types of operands."""
