@@ -14,8 +14,8 @@ from operations import OPERATIONS
 import calque
 import calque.numpy as cnp
 from calque_core import config, lax, make_jaxpr, typeof
-from calque_core.staging import plans
 from calque_core.known.programs import run_again
+from calque_core.staging import plans
 from calque_pytree import tree_leaves
 from calque_xla_backend import Array
 

@@ -5,8 +5,8 @@ import pytest
 
 from calque_autodiff import defjvp, deftranspose, grad, jvp, vjp
 from calque_autodiff.known.operation import function_operations, program_operations
-from calque_autodiff.traces.step_trace import StepTrace
 from calque_autodiff.known.steps import LinearizedOperation, Step
+from calque_autodiff.traces.step_trace import StepTrace
 from calque_core import Primitive, Trace, Tracer, config, current_trace, hand_down, implements, lax, tracing, typeof
 from calque_core.extend import advance_rule_epoch, resolve
 from calque_pytree import tree_flatten

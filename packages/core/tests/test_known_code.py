@@ -19,8 +19,8 @@ from calque_core import (
     tracing,
 )
 from calque_core.jaxprs.interpret import run_jaxpr
-from calque_core.staging import known_code
 from calque_core.known.programs import code_of, key_of, run_again
+from calque_core.known import programs as known_code
 
 X = np.linspace(0.1, 0.9, 3)
 RUNS = known_code._SOME_RUNS

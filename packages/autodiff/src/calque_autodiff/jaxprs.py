@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from calque_autodiff.known.copies import LinearizedFunction
 from calque_autodiff.known.functions import dual_functions, linearized_functions
 from calque_autodiff.partial_eval import Place, at_places, without_repeats
 from calque_autodiff.recorded import recorded_halves, recorded_jvp
-from calque_autodiff.known.copies import LinearizedFunction
 from calque_autodiff.zeros import instantiate_results
 from calque_core import (
     Jaxpr,

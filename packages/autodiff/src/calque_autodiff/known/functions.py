@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from calque_autodiff.known.copies import DualFunction, LinearizedFunction
 from calque_autodiff.partial_eval import distinct
 from calque_autodiff.recorded import recorded_halves, recorded_jvp
-from calque_autodiff.known.copies import DualFunction, LinearizedFunction
 from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_autodiff.traces.layouts import TWICE
 from calque_core.extend import (

@@ -20,10 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_autodiff.known.every_size import KINDS_OF_LINES, ForShapes, by_code, by_lines
 from calque_autodiff.jaxprs import Linearized, linearization
-from calque_autodiff.partial_eval import at_places, without_repeats
-from calque_autodiff.recorded import recorded_jvp
+from calque_autodiff.known.every_size import KINDS_OF_LINES, ForShapes, by_code, by_lines
 from calque_autodiff.known.steps import (
     FLOATS,
     LinearizedOperation,
@@ -34,6 +32,8 @@ from calque_autodiff.known.steps import (
     is_among,
     operands_among,
 )
+from calque_autodiff.partial_eval import at_places, without_repeats
+from calque_autodiff.recorded import recorded_jvp
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import (
     Jaxpr,

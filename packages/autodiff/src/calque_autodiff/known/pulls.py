@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.signs import added, computed
 from calque_autodiff.known.steps import LinearizedOperation, Pull
+from calque_autodiff.signs import added, computed
 from calque_core import Trace, Var, evaluation
 from calque_core.extend import all_take_plans, here, marked, plain_types
 from calque_core.lax import add_any_p

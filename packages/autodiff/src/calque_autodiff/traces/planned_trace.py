@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from calque_autodiff.known.operation import function_operations, primitive_operations, program_operations
-from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.known.steps import FLOATS, LinearizedOperation, is_among, operands_among
+from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_core import Primitive, Trace, Tracer, evaluation, typeof
 from calque_core.extend import (
     SCALAR_TYPES,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.traces.planned_trace import PlannedTrace, PlannedTracer
 from calque_autodiff.known.steps import LinearizedOperation
+from calque_autodiff.traces.planned_trace import PlannedTrace, PlannedTracer
 from calque_core import Trace
 from calque_core.extend import plain_types
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.traces.planned_trace import PlannedTrace, PlannedTracer
 from calque_autodiff.known.steps import LinearizedOperation, Step, new_object, new_step
+from calque_autodiff.traces.planned_trace import PlannedTrace, PlannedTracer
 from calque_core import Var, evaluation
 from calque_core.extend import JitTracer, Position, current_position, plain_types
 

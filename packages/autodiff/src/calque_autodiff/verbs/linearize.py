@@ -13,12 +13,12 @@ from typing import Any, Literal, TypeVar, overload
 
 from calque_autodiff.checks import check_out_tangents
 from calque_autodiff.known.functions import linearized_functions, records_alone
+from calque_autodiff.known.tape import Tape
 from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run, pull, push
 from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_autodiff.traces.planned_trace import may_plan
 from calque_autodiff.traces.step_trace import StepTrace
 from calque_autodiff.traces.tangent_trace import TangentTrace
-from calque_autodiff.known.tape import Tape
 from calque_core import api_boundary, current_trace, tracing, typeof
 from calque_core.extend import (
     Captures,

@@ -17,10 +17,10 @@ import numpy as np
 from calque_core.context import active, here, merely_evaluates
 from calque_core.frames.source import mark_wrapper
 from calque_core.jaxprs.jaxpr import Var
-from calque_core.known.run import StraightLine, is_straight
 from calque_core.known.functions import add_option, add_options, function_program
-from calque_core.staging.jit_tracer import JitTracer
+from calque_core.known.run import StraightLine, is_straight
 from calque_core.known.table import Plans
+from calque_core.staging.jit_tracer import JitTracer
 from calque_core.staging.stage import CodeTrace
 from calque_core.traces.trace import are_canonical, evaluation
 from calque_core.types.avals import is_array_like, typeof

@@ -22,9 +22,9 @@ import numpy as np
 from calque_core.context import here
 from calque_core.frames.source import current_position, mark_wrapper
 from calque_core.jaxprs.jaxpr import Jaxpr, Var, has_jaxpr
-from calque_core.staging.jit_tracer import JitTracer
-from calque_core.known.table import Plans
 from calque_core.known.record import recorder
+from calque_core.known.table import Plans
+from calque_core.staging.jit_tracer import JitTracer
 from calque_core.traces.trace import eval_context, evaluation, tracing
 from calque_core.traces.tracer import Tracer
 

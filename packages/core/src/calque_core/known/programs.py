@@ -19,8 +19,8 @@ from calque_core.epoch import forget_with_rules, rule_epoch
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from calque_core.known.run import StraightLine, has_narrow_scalars
-from calque_core.record import Record
 from calque_core.known.table import exact_params
+from calque_core.record import Record
 from calque_core.traces.trace import are_canonical, plain_types
 from calque_core.types.avals import ShapedArray, typeof
 from calque_core.types.dtypes import canonicalize_dtype

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.known.buffers import addition_of, calls_of, unchanged
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
+from calque_core.known.buffers import addition_of, calls_of, unchanged
 
 Value = Any
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.known.buffers import calls_of, unchanged
 from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core.known.buffers import calls_of, unchanged
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.array_methods import kinds_in_every_size
 from calque_core.types.avals import Shape, ShapedArray

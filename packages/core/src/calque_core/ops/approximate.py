@@ -19,7 +19,10 @@ from typing import Any
 import numpy as np
 
 from calque_core.context import entered, here
+from calque_core.known.programs import code_of
 from calque_core.known.run import is_straight
+from calque_core.known.sizes import acts_by_element, common_shape
+from calque_core.known.table import Plans
 from calque_core.ops.arithmetic import abs, add, div, mul, sub
 from calque_core.ops.compare import bitwise_and, bitwise_or, gt, lt, select
 from calque_core.ops.cond import cond
@@ -32,10 +35,7 @@ from calque_core.ops.reduce import reduce_or
 from calque_core.ops.while_loop import while_loop
 from calque_core.primitives.primitive import Primitive
 from calque_core.record import Record
-from calque_core.known.sizes import acts_by_element, common_shape
-from calque_core.known.programs import code_of
 from calque_core.staging.passes import merge_equal_equations
-from calque_core.known.table import Plans
 from calque_core.staging.stage import stage
 from calque_core.traces.trace import evaluation
 from calque_core.types.avals import Shape, ShapedArray, typeof

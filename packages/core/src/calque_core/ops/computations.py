@@ -16,6 +16,7 @@ import numpy as np
 from calque_core.calls.api_util import check_callable
 from calque_core.frames.source import describe_function
 from calque_core.jaxprs.jaxpr import Jaxpr, Literal
+from calque_core.known.programs import run_again
 from calque_core.ops.arithmetic import add_p, max_p, min_p, mul_p
 from calque_core.ops.broadcast import broadcast_in_dim
 from calque_core.ops.compare import and_p, or_p, xor_p
@@ -28,7 +29,6 @@ from calque_core.ops.scan import scan
 from calque_core.ops.shape import reshape
 from calque_core.ops.weakness import convert_to, may_take, strong
 from calque_core.primitives.primitive import Primitive, results_of
-from calque_core.known.programs import run_again
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.types.limits import highest, lowest
 from calque_pytree import PyTreeDef, tree_flatten, tree_structure

@@ -32,6 +32,7 @@ from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var
 from calque_core.jaxprs.masks import marked
+from calque_core.known.programs import control_flow
 from calque_core.memory.separate import copy_shared, copy_writable_tree
 from calque_core.ops.compare import clamp
 from calque_core.ops.convert import convert_element_type, narrow
@@ -40,7 +41,6 @@ from calque_core.ops.varying import as_varying, fit_branches, fit_operands
 from calque_core.ops.weakness import convert_to, reaches
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import settings_key
-from calque_core.known.programs import control_flow
 from calque_core.staging.passes import dce_jaxpr
 from calque_core.staging.stage import JaxprTrace, stage
 from calque_core.traces.trace import Trace

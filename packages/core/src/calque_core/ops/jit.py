@@ -14,10 +14,10 @@ from typing import Any
 
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Var
 from calque_core.jaxprs.masks import marked
+from calque_core.known.programs import run_again
 from calque_core.ops.varying import fit_program
 from calque_core.ops.weakness import as_declared, strong
 from calque_core.primitives.primitive import Primitive
-from calque_core.known.programs import run_again
 from calque_core.staging.passes import dce_jaxpr
 
 Value = Any

@@ -19,6 +19,7 @@ from calque_core.context import entered, here
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, jaxprs_in_params
 from calque_core.jaxprs.walk import replace_jaxprs
+from calque_core.known.programs import run_again
 from calque_core.meshes.mesh import AbstractMesh, AnyMesh, Mesh
 from calque_core.meshes.partition_spec import PartitionSpec
 from calque_core.ops.batch_axes import moveaxis
@@ -30,7 +31,6 @@ from calque_core.ops.shape import squeeze
 from calque_core.ops.shard_map import shard_map_p
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import settings_key
-from calque_core.known.programs import run_again
 from calque_core.staging.stage import stage
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 

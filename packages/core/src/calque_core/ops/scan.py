@@ -19,6 +19,7 @@ from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
+from calque_core.known.programs import control_flow, run_again
 from calque_core.memory.separate import copy_shared, copy_writable_tree
 from calque_core.ops.convert import narrow
 from calque_core.ops.jit import check_operands
@@ -37,7 +38,6 @@ from calque_core.ops.loops import (
 from calque_core.ops.varying import fit_loop, fits
 from calque_core.ops.weakness import as_declared, strong
 from calque_core.primitives.primitive import Primitive
-from calque_core.known.programs import control_flow, run_again
 from calque_core.staging.passes import dce_jaxpr
 from calque_core.types.avals import shaped_array, typeof
 from calque_pytree import PyTreeDef, tree_flatten, tree_map, tree_structure

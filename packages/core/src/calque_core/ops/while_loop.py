@@ -20,6 +20,7 @@ from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
+from calque_core.known.programs import control_flow, run_again
 from calque_core.memory.separate import copy_shared, copy_writable_tree
 from calque_core.ops.axes import integer
 from calque_core.ops.cond import cond, detach
@@ -44,7 +45,6 @@ from calque_core.ops.scan import run_scan, steps_at_once
 from calque_core.ops.varying import fit_loop, fit_operands, fits
 from calque_core.ops.weakness import as_declared, strong
 from calque_core.primitives.primitive import Primitive
-from calque_core.known.programs import control_flow, run_again
 from calque_core.staging.passes import dce_jaxpr
 from calque_core.traces.tracer import is_tracer, known, unknown
 from calque_core.types.avals import is_array_like, typeof

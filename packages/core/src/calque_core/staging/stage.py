@@ -21,10 +21,10 @@ from calque_core.frames.source import Position, current_position, mark_wrapper, 
 from calque_core.hooks import program_check
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from calque_core.jaxprs.masks import marked, unmarked
+from calque_core.known.functions import expand
 from calque_core.memory.captures import Captures, as_read_only
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Primitive, decompose
-from calque_core.known.functions import expand
 from calque_core.staging.jit_tracer import NO_PARAMS, JitTracer, new_eqn, new_object
 from calque_core.traces.trace import (
     Params,
