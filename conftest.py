@@ -11,6 +11,9 @@ or the modules, among them, as nox lets two Pythons do.
     pytest packages/core/tests --modules=1/2       of that sample the first half of the modules
     pytest tests/laws --full                       every case
     pytest "tests/laws/test_x.py::test_y[z]"       tests named on the command line run whole, too
+
+`--setting=enable_checks` runs the body of each test under this setting of `calque_core.config`, so that an error inside
+known code is reported; `--setting=known_operations=off` runs it by rules alone.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import hashlib
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -39,6 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--share", default="1/1", metavar="I/N", help="test a share of the rows and divided modules, the I-th of N"
     )
+    group.addoption("--setting", metavar="NAME[=off]", help="run the body of each test under a setting of calque's")
     group.addoption("--modules", default="1/1", metavar="I/N", help="test a share of all modules, the I-th of N")
 
 
@@ -86,6 +90,17 @@ def is_full(config: pytest.Config) -> bool:
 def seed_of(config: pytest.Config) -> str:
     """Return the seed; a worker of pytest-xdist has that of the process that started it, at midnight too."""
     return getattr(config, "workerinput", {}).get("sample_seed", config.getoption("sample_seed"))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Run the body of a test under the setting that the command line names."""
+    name, _, value = (item.config.getoption("setting") or "").partition("=")
+    if not name:
+        yield
+        return
+    with getattr(importlib.import_module("calque_core.config"), name)(value != "off"):
+        yield
 
 
 @pytest.hookimpl(optionalhook=True)

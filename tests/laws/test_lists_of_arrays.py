@@ -10,10 +10,10 @@ import pytest
 
 import calque.numpy as cnp
 from calque import grad, jit, jvp, make_jaxpr, vmap
-from calque_autodiff.known.operation import function_operations
+from calque_autodiff.known.tables import linearizations
 from calque_core import Tracer, config, implements
-from calque_core.extend import FunctionOfItems
 from calque_core.extend.numpy_functions import with_items
+from calque_core.known.operands import FunctionOfItems
 from calque_numpy import joining
 
 CALLS = 8
@@ -59,10 +59,10 @@ def test_a_list_of_constants_has_one_operation_and_their_new_elements():
     f = lambda x: np.sum(np.concatenate([x, c]) ** 2) + np.sum(np.stack([c, x]) * np.stack([x, c]))
     for call in range(CALLS):
         if call == CALLS - 4:
-            before = len(function_operations.known)
+            before = len(linearizations.known)
         c[:] = call
         np.testing.assert_allclose(grad(f)(X), 2 * X + 2 * c, rtol=1e-14)
-    assert len(function_operations.known) == before
+    assert len(linearizations.known) == before
 
 
 def test_a_constant_that_the_function_writes_to_keeps_its_values_for_the_derivative():

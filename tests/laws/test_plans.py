@@ -14,8 +14,8 @@ from operations import OPERATIONS
 import calque
 import calque.numpy as cnp
 from calque_core import config, lax, make_jaxpr, typeof
+from calque_core.known import table
 from calque_core.known.programs import run_again
-from calque_core.staging import plans
 from calque_pytree import tree_leaves
 from calque_xla_backend import Array
 
@@ -83,7 +83,7 @@ def test_later_calls_give_what_the_rules_give(around, program):
     with np.errstate(all="ignore"):
         for run in ways(program).values():
             with SETTINGS[around]():
-                plans._forget_plans()
+                table.forget_known_operations()
                 outcomes = [outcome(run) for _ in range(CALLS)]
             assert_same(outcomes[0], outcomes[-1])
 
@@ -95,7 +95,7 @@ def test_later_calls_on_device_arrays_give_what_the_rules_give(program):
     place = lambda x: calque.device_put(x) if isinstance(x, (np.ndarray, np.generic)) else x
     with np.errstate(all="ignore"):
         for run in ways(program, place).values():
-            plans._forget_plans()
+            table.forget_known_operations()
             outcomes = [outcome(run) for _ in range(CALLS)]
             assert_same(outcomes[0], outcomes[-1])
 
@@ -124,8 +124,8 @@ def rosenbrock(x):
 def rules(monkeypatch):
     """Count how often a plan is asked for and there is none, in this test."""
     met = []
-    meet = plans.Plans._meet
-    monkeypatch.setattr(plans.Plans, "_meet", lambda *args: met.append(args[1]) or meet(*args))
+    meet = table.KnownOperations._meet
+    monkeypatch.setattr(table.KnownOperations, "_meet", lambda *args: met.append(args[1]) or meet(*args))
     return met
 
 
@@ -133,7 +133,7 @@ def rules(monkeypatch):
 @pytest.mark.parametrize("around", [name for name in SETTINGS if name != "strict types"])
 def test_settings_have_plans_of_their_own(around, way, rules):
     x = np.linspace(-1.0, 1.0, 12, dtype=np.float32).reshape((4, 3) if way is calque.vmap else 12)
-    plans._forget_plans()
+    table.forget_known_operations()
     results = {}
     for enter in (SETTINGS[around], config.enable_x64):
         with enter():
@@ -150,7 +150,7 @@ def test_settings_have_plans_of_their_own(around, way, rules):
     np.testing.assert_allclose(first, second, rtol=1e-5)
 
 
-@pytest.mark.parametrize("around", [config.enable_checks, config.debug_nans, config.debug_infs])
+@pytest.mark.parametrize("around", [lambda: config.known_operations(False), config.debug_nans, config.debug_infs])
 def test_settings_that_ask_to_see_each_operation_have_no_plans(around, rules):
     with around():
         for _ in range(CALLS):
@@ -183,7 +183,7 @@ def test_a_python_float_counts_anew_where_a_setting_is_changed_inside_a_function
             return y * x
 
     for way in (lambda: calque.jvp(fun, (0.3,), (1.0,)), lambda: calque.value_and_grad(fun)(0.3)):
-        plans._forget_plans()
+        table.forget_known_operations()
         outs = [way()[0] for _ in range(CALLS)]
         assert set(outs) == {np.sin(0.3) * np.float64(np.float32(0.3))}
 
@@ -196,7 +196,7 @@ def test_numbers_that_a_condition_chooses_have_the_bits_of_the_setting(around):
             fun = way(lambda x, f=power: np.sum(f(x)))
             x = np.linspace(0.5, 1.5, 6, dtype=np.float32).reshape((2, 3) if way is calque.vmap else 6)
             with SETTINGS[around]():
-                plans._forget_plans()
+                table.forget_known_operations()
                 outcomes = [outcome(lambda fun=fun, x=x: fun(x)) for _ in range(CALLS)]
             assert_same(outcomes[0], outcomes[-1])
 
@@ -244,7 +244,7 @@ def test_a_function_that_looks_at_integers_looks_at_each_call():
 @pytest.mark.parametrize("place", [calque.device_put, np.asarray])
 def test_a_derivative_beside_device_arrays_runs_no_rule_again(way, place, rules):
     data, aims = calque.device_put(np.ones((5, 3))), calque.device_put(np.zeros(5))
-    plans._forget_plans()
+    table.forget_known_operations()
     fun = way(lambda w: np.mean((np.tanh(data @ w) - aims) ** 2))
     x = place(np.arange(3.0))
     first = tree_leaves(fun(x))

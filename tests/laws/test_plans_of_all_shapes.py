@@ -14,11 +14,11 @@ from test_plans import assert_same, outcome
 
 import calque
 import calque.scipy.special as special
-from calque_autodiff import every_size
-from calque_autodiff.known.operation import function_operations, primitive_operations
+from calque_autodiff.known import every_size
+from calque_autodiff.known.tables import linearizations
 from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_core import ShapedArray, UnexpectedTracerError, config, lax
-from calque_core.staging import plans
+from calque_core.known import table
 
 SHAPES = [(4,), (1,), (0,), (3000,), (5,), (2000,), (2, 3), (3, 1), (1, 4)]
 UFUNCS = {u for u in vars(np).values() if isinstance(u, np.ufunc) and u.signature is None and u.nout == 1}
@@ -140,13 +140,13 @@ def check(f, arguments, way, first=(3,), shapes=SHAPES):
     """Compare the results in each shape with those of the rules, after plans were made for the first shape."""
     run = WAYS[way]
     with np.errstate(all="ignore"):
-        plans._forget_plans()
+        table.forget_known_operations()
         for _ in range(4):
             outcome(lambda: run(f, *arguments(first)))
         cases = [shape for shape in shapes for _ in range(2)] + [shapes[0]] * 4
         later = [outcome(partial(run, f, *arguments(shape))) for shape in cases]
         for shape, got in zip(cases, later, strict=True):
-            plans._forget_plans()
+            table.forget_known_operations()
             assert_same(outcome(partial(run, f, *arguments(shape))), got)
 
 
@@ -277,7 +277,7 @@ def test_new_lengths_run_no_rule(around, monkeypatch):
     read = lambda x, order: np.sum(x[order[1:]] * x[1:]) + np.sum(x[order > 2]) + np.sum(x[order, order % 3])
     params = {"w": np.ones((3, 2)), "b": np.ones(2), "v": np.ones((2, 2))}
     with around():
-        plans._forget_plans()
+        table.forget_known_operations()
         for n in range(3, 40):
             ran.clear()
             loss(np.linspace(0.0, 1.0, n), 0.3)
@@ -288,8 +288,8 @@ def test_new_lengths_run_no_rule(around, monkeypatch):
     with around():
         for n in (38, 38, 39):
             loss(np.linspace(0.0, 1.0, n), 0.3)
-    kept = [*function_operations._taken, *primitive_operations._taken]
-    assert len({key[0] for key in kept if type(key[1]) is ShapedArray and key[1].shape == (38,)}) >= 6
+    kept = linearizations._taken
+    assert len({key[0] for key in kept if type(key[2]) is ShapedArray and key[2].shape == (38,)}) >= 6
 
 
 def network(params, x):
@@ -310,7 +310,7 @@ def test_an_index_that_leaves_an_array_of_another_length_is_an_error_in_words():
 
 def test_an_index_of_an_outer_trace_is_an_operand_at_every_call():
     index, x = np.array([[0, 0, 1], [2, 1, 1]]), np.arange(5.0)
-    plans._forget_plans()
+    table.forget_known_operations()
     for _ in range(5):
         got = calque.vmap(lambda i: calque.grad(lambda x: np.sum(x[i] ** 3))(x))(index)
         np.testing.assert_array_equal(got, [[0.0, 3.0, 0.0, 0.0, 0.0], [0.0, 6.0, 12.0, 0.0, 0.0]])

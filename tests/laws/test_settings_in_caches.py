@@ -45,7 +45,7 @@ REMEMBERING = {
     "calque_core.distributions.facade_fault": "what is installed",
     "calque_core.known.run._compiled": "the text of a function, no dtype",
     "calque_autodiff.rules.dot.cotangent_plan": "numbers of axes",
-    "calque_core.context.allow_plans": "the settings are the key",
+    "calque_core.context.allow_known": "the settings are the key",
     "calque_core.types.avals._changes_operators": "the methods of a class",
     "calque_core.types.avals._intern": "`enable_x64` is in the key",
     "calque_core.types.avals._weak_aval": "the settings are the key",

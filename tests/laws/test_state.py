@@ -31,7 +31,7 @@ from calque_core import (
     typeof,
 )
 from calque_core.context import active, here
-from calque_core.extend import Plans
+from calque_core.extend import KnownOperations
 from calque_core.jaxprs.walk import nested_jaxprs
 from calque_xla_backend import device_put, jit
 
@@ -85,7 +85,7 @@ def bomb(monkeypatch):
 
     No operation has a plan: the code of a plan binds nothing.
     """
-    monkeypatch.setattr(Plans, "find", lambda *_: None)
+    monkeypatch.setattr(KnownOperations, "find", lambda *_: None)
     bind = Primitive.bind
     counter = {"left": None, "error": None}
 

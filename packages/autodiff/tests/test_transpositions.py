@@ -105,7 +105,7 @@ def test_the_rule_of_another_primitive_runs_at_each_call():
     assert len(calls) == COUNT
 
 
-@pytest.mark.parametrize("settings", [config.enable_checks(), config.debug_nans()])
+@pytest.mark.parametrize("settings", [config.known_operations(False), config.debug_nans()])
 def test_the_rule_runs_at_each_call_under_settings_that_look_at_operations(settings):
     twice_p, calls = counted()
     with settings:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from calque_core import ShapeError, config, lax, make_jaxpr
+from calque_core.known import table
 from calque_core.ops import approximate
-from calque_core.staging import plans
 
 FORMULAS = {
     "lgamma": lax.lgamma,
@@ -33,7 +33,7 @@ def numbers(shape, dtype):
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 @pytest.mark.parametrize("name", FORMULAS)
 def test_later_runs_give_the_numbers_of_the_first_run(name, dtype):
-    plans._forget_plans()
+    table.forget_known_operations()
     f = FORMULAS[name]
     first = [f(numbers(shape, dtype)) for shape in SHAPES]
     for shape in [(5,), (2, 3), (), (9001,)]:
@@ -82,7 +82,7 @@ def test_a_few_doubles_run_on_floats_of_python(name, monkeypatch):
 
 
 def test_the_code_of_a_formula_without_branches_is_one_for_all_shapes():
-    plans._forget_plans()
+    table.forget_known_operations()
     for f in (lax.lgamma, lambda x: lax.igamma(abs(x), 2.0)):
         for n in range(4, 4 + RUNS):
             f(numbers((n,), "float64"))

@@ -7,20 +7,17 @@ the jaxpr.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from calque_autodiff.known.copies import LinearizedFunction
-from calque_autodiff.known.functions import dual_functions, linearized_functions
-from calque_autodiff.partial_eval import Place, at_places, without_repeats
-from calque_autodiff.recorded import recorded_halves, recorded_jvp
+from calque_autodiff.known.tables import jvps, linearizations
+from calque_autodiff.recorded import Linearized, linearization, recorded_jvp
 from calque_autodiff.zeros import instantiate_results
 from calque_core import (
     Jaxpr,
     Literal,
     Zero,
-    dce_jaxpr,
 )
-from calque_core.extend import Plans, is_nonzero, marked, settings_key, split_results
+from calque_core.extend import is_nonzero, marked, settings_key, split_results
 
 Value = Any
 
@@ -41,7 +38,7 @@ def jvp_jaxpr(
     mask = tuple(nonzeros)
 
     def make() -> tuple[Jaxpr, list[bool]]:
-        return recorded_jvp(jaxpr, mask, dual_functions)
+        return recorded_jvp(jaxpr, mask, jvps)
 
     derived = jaxpr.memo(("jvp", mask, *settings_key()), make)
     return instantiate_results(derived, instantiate, [v.aval.to_tangent_aval() for v in jaxpr.outvars])
@@ -59,23 +56,6 @@ def jvp_of_call(
     return split_results(bind(*primals, *marked(tangents, nonzeros), jaxpr=dual), out_mask)
 
 
-class Linearized(NamedTuple):
-    """A program cut in two.
-
-    `known` takes the primals and returns the results, then residuals; `linear` takes residuals, then the tangents of
-    the perturbed primals.  `sources` holds the place of each residual: ("in", i) among the primals, ("out", i) among
-    the results of `known`.
-    """
-
-    known: Jaxpr
-    linear: Jaxpr
-    sources: list[Place]
-
-    def residuals(self, primals: Sequence[Value], known_outs: Sequence[Value]) -> list[Value]:
-        """Return the residuals from the operands and all results of `known`."""
-        return at_places(self.sources, primals, known_outs)
-
-
 def linearize_jaxpr(jaxpr: Jaxpr, nonzeros: Sequence[bool]) -> Linearized:
     """Return `jaxpr` as a program that computes its results and residuals, and one that is linear in the tangents.
 
@@ -88,21 +68,7 @@ def linearize_jaxpr(jaxpr: Jaxpr, nonzeros: Sequence[bool]) -> Linearized:
     """
     mask = tuple(nonzeros)
     key = ("linearize", mask, *settings_key())
-    return jaxpr.memo(key, lambda: linearization(jaxpr, mask, linearized_functions))  # type: ignore[no-any-return]
-
-
-def linearization(
-    jaxpr: Jaxpr, nonzeros: Sequence[bool], functions: Plans[LinearizedFunction] | None = None
-) -> Linearized:
-    """Return `linearize_jaxpr` of a program that is linearized once; operations known to `functions` are copied."""
-    known, linear = recorded_halves(jaxpr, nonzeros, functions)
-    num_outs = len(jaxpr.outvars)
-    outs, residuals = known.outvars[:num_outs], known.outvars[num_outs:]
-    is_tangent = [False] * len(residuals) + [True] * sum(nonzeros)
-    linear, used = dce_jaxpr(linear, [True] * num_outs, instantiate=is_tangent)
-    known = known.replace(outvars=[*outs, *marked(residuals, used[: len(residuals)])])
-    smaller, sources = without_repeats(known, num_outs)
-    return Linearized(smaller, linear, sources)
+    return jaxpr.memo(key, lambda: linearization(jaxpr, mask, linearizations))  # type: ignore[no-any-return]
 
 
 def linearized_call(jaxpr: Jaxpr, nonzeros: Sequence[bool]) -> tuple[Linearized, list[bool]]:

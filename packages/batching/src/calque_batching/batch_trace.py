@@ -4,19 +4,17 @@ One idea: a rule takes whole arrays and the positions of their batch axes, and r
 parent trace, which processes its operations.  Where nothing is staged, an operation or a function whose types were met
 before runs as straight-line code that the rules gave once, its plan.
 
-Read next: `plans.py`; `functions.py`; `verbs/vmap.py`; `define.py` for the short forms of rules.
+Read next: `known.py`; `verbs/vmap.py`; `define.py` for the short forms of rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
 from calque_batching.batch_tracer import BatchTracer
-from calque_batching.functions import function_plans, program_plans
-from calque_batching.known import operation_plans
+from calque_batching.known import Plan, batches
 from calque_core import (
     CustomRules,
     Primitive,
@@ -33,19 +31,11 @@ from calque_core import (
     typeof,
 )
 from calque_core.extend import (
-    JaxprFunction,
-    add_option,
-    add_options,
     add_remedy,
-    all_take_plans,
-    are_canonical,
+    all_run_known,
     captured_tracers,
     check_lift,
-    exact_params,
     here,
-    is_new_operand,
-    mark_wrapper,
-    may_expand,
     merged,
     missing_rule,
     named_axes,
@@ -73,87 +63,25 @@ class BatchTrace(Trace):
     """Applies batching rules to values with its batch axis; hands other operations to its parent."""
 
     verb = "vmap"
-    takes_plans = True
+    tracer_type, form = BatchTracer, attrgetter("_element")
 
     def __init__(self, parent: Trace, axis: AxisData, tag: object = None) -> None:
         Trace.__init__(self, parent)  # `super()` takes 0.1 us more
         self.axis = axis
         self.tag = object() if tag is None else tag
         self.is_in_mesh = bool(here().varying_axes)  # whether types say along which axes of a mesh values vary
-        self.has_plans = not self.is_in_mesh and all_take_plans(parent)
+        if not self.is_in_mesh and type(self) is BatchTrace and all_run_known(parent):
+            self.known = batches
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
-        if self.has_plans and primitive.is_leaf and (here().settings.enable_x64 or are_canonical(args)):
-            key = self._key_of(primitive, args)
-            if params:
-                key.append(exact_params(params))
-            plan = operation_plans.find(key, self, primitive, args, params)
-            if plan is not None:
-                try:
-                    return plan(self, *args)
-                except Exception:  # noqa: BLE001, S110  the rule raises it again, and names the place
-                    pass
-        return self.run_rule(primitive, args, params)
+        known = self.known
+        if known is None or not primitive.is_leaf:
+            return self.run_rule(primitive, args, params)
+        return known.call(self, primitive, args, params)  # type: ignore[no-any-return]
 
-    @mark_wrapper
-    def process_function(self, function: Callable[..., Value], args: Sequence[Value], options: Params) -> Value:
-        """Run the plan of `function` that is known from an earlier call, or call it."""
-        if not self.has_plans or not may_expand(args):
-            return function(*args, **options)
-        if type(function) is JaxprFunction:
-            return self._process_program(function, args)
-        key: list[Any] = [function]
-        operands = self._operands(key, args)
-        is_known = operands and add_options(key, options)
-        known = function_plans.find(key, self, function, args, options) if is_known else None
-        if known is None:
-            return function(*args, **options)
-        try:
-            outs = known.plan(self, *operands)
-        except Exception:  # noqa: BLE001  a rule raises it again, and names the place
-            return function(*args, **options)
-        return known.function.results(outs, operands)
-
-    def _operands(self, key: list[Any], args: Sequence[Value]) -> list[BatchTracer]:
-        """Return the operands of a function, each once, or none if it has to run.
-
-        Their elements and all other arguments are appended to a key.
-        """
-        operands: list[BatchTracer] = []
-        for x in args:
-            if type(x) is BatchTracer and (x._trace is self or x._trace.tag is self.tag):
-                if is_new_operand(key, operands, x):
-                    operands.append(x)
-                    key.append(x._element)
-            elif not add_option(key, x):
-                return []
-        return operands
-
-    def _process_program(self, function: JaxprFunction, args: Sequence[Value]) -> list[Value]:
-        """Run the plan of a program that is known from an earlier call, or interpret the program."""
-        key = self._key_of(function, args) if are_canonical(args) else None
-        plan = None if key is None else program_plans.find(key, self, function.jaxpr, args)
-        if plan is not None:
-            try:
-                return plan(self, *args)
-            except Exception:  # noqa: BLE001, S110  a rule raises it again, and names the place
-                pass
-        return function(*args)
-
-    def _key_of(self, operation: Any, args: Sequence[Value]) -> list[Any]:
-        """Return a key of an operation on operands of the types of `args`."""
-        key: list[Any] = [operation]
-        for x in args:
-            kind = type(x)
-            if kind is BatchTracer and (x._trace is self or x._trace.tag is self.tag):
-                key.append(x._element)
-            elif kind is np.ndarray:
-                key.append(typeof(x))
-            else:
-                key.append(kind)
-                if isinstance(x, Tracer):
-                    key.append(x.aval)
-        return key
+    def run_known(self, plan: Plan, operands: Sequence[Value]) -> list[Value]:
+        """Run the plan of a known operation; return its results."""
+        return plan(self, *operands)
 
     def run_rule(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Run the operation's batching rule under the parent."""

@@ -1,12 +1,11 @@
-"""Plans: the batching rule of an operation as straight-line code, made once per types.
+"""Known operations on batches: the operations of the batching rules as straight-line code, made once per types.
 
-One idea: a rule gives the same operations for all operands of the same types and batch axes.  So the rule is traced
-once, and later calls run its program of whole arrays, without the rule: as a Python function, or where the arrays are
-tracers of the parent, as a function that the parent may know in turn.
+One idea: rules give the same operations for all operands of the same types and batch axes.  So an operation, a
+primitive or a function such as `numpy.var`, is recorded once for one element and once for the whole batch.  Later calls
+run the program of the batch: as a Python function, or where the arrays are tracers of the parent, as a function that
+the parent may know in turn.
 
-An error is left to the rules, whose messages name the place.
-
-Read next: `functions.py`, the same for whole functions; `batch_trace.py`, which runs plans.
+Read next: `batch_trace.py`, which runs plans.
 """
 
 from __future__ import annotations
@@ -21,14 +20,30 @@ from calque_core import (
     Jaxpr,
     Primitive,
     Tracer,
+    current_trace,
     eval_context,
+    eval_jaxpr,
     evaluation,
     jaxpr_as_fun,
-    jaxprs_in_params,
     stage,
+    tracing,
     typeof,
 )
-from calque_core.extend import SCALAR_TYPES, Plans, StraightLine, here, is_straight, makes_its_results
+from calque_core.extend import (
+    SCALAR_TYPES,
+    Call,
+    CodeTrace,
+    JaxprFunction,
+    Known,
+    KnownOperations,
+    Operation,
+    StraightLine,
+    here,
+    holds_equations_alone,
+    is_straight,
+    known_of,
+    makes_its_results,
+)
 
 Value = Any
 Dims = Sequence[int | None]
@@ -36,8 +51,8 @@ Plan = Callable[..., list[Value]]
 """`plan(trace, *operands)` returns the results of an operation; tracers of `trace` for results with a batch axis."""
 
 
-def plan_of(trace: Any, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> Plan | None:
-    """Return the plan of a primitive on operands like `args`; None if its rule has to run.
+def known_batch(call: Call) -> Known | None:
+    """Return an operation with its plan for operands like those of a call; None if it has to run at each call.
 
     >>> import numpy as np
     >>> from calque_batching import AxisData, BatchTrace, BatchTracer
@@ -45,27 +60,30 @@ def plan_of(trace: Any, primitive: Primitive, args: Sequence[Value], params: dic
     >>> from calque_core.lax import neg_p
     >>> trace = BatchTrace(evaluation, AxisData("i", 2))
     >>> x = BatchTracer(trace, np.array([[1.0, 2.0], [3.0, 4.0]]), 0)
-    >>> (y,) = plan_of(trace, neg_p, [x], {})(trace, x)
+    >>> (y,) = known_batch(Call(trace, neg_p, [x], {}, [x], frozenset())).code(trace, x)
     >>> y.aval, y.val
     (float64[2], array([[-1., -2.],
            [-3., -4.]]))
     """
-    if not has_plain_rule(primitive) or next(jaxprs_in_params(params), None) is not None:
-        return None
+    return known_of(call, CodeTrace, lambda operation, _: _plan(call, operation))
 
-    def batched(operands: Sequence[Value], dims: Dims) -> tuple[Sequence[Value], Dims]:
-        return primitive.adapted["batch"](operands, dims, **params)  # type: ignore[no-any-return]
 
-    try:
-        with eval_context():
-            weak = [aval.weak_type for aval in primitive.abstract(*map(typeof, args), **params)]
-            whole = whole_program(trace, batched, args)
-            # A result that is an operand or a constant is left to the rule: two results never share memory by accident.
-            if whole is None or not makes_its_results(whole.program):
-                return None
-            return plan_of_whole(trace, whole, args, weak)
-    except Exception:  # noqa: BLE001  the rule raises it again, in its own words
+def _plan(call: Call, operation: Operation) -> Plan | None:
+    """Return the plan of an operation on operands like those of a call; None if a rule has to run."""
+    trace, program = call.trace, operation.program
+    if not (holds_equations_alone(program) and all(has_plain_rule(eqn.primitive) for eqn in program.eqns)):
         return None
+    with eval_context():
+        whole = whole_program(trace, program, call.operands)
+    if whole is None:
+        return None
+    # A result that is an operand or a constant is left to the rule: two results never share memory by accident.  A
+    # program's result may be one; a function's result without the axis may be no tracer.
+    if type(call.operation) is not JaxprFunction and not makes_its_results(whole.program):
+        return None
+    if not isinstance(call.operation, (Primitive, JaxprFunction)) and None in whole.out_dims:
+        return None
+    return plan_of_whole(trace, whole, call.operands, [v.aval.weak_type for v in program.outvars])
 
 
 def has_plain_rule(primitive: Primitive) -> bool:
@@ -85,10 +103,8 @@ class WholeProgram(NamedTuple):
 _PLAIN = frozenset((np.ndarray, *SCALAR_TYPES))
 
 
-def whole_program(
-    trace: Any, batched: Callable[[Sequence[Value], Dims], Any], args: Sequence[Value]
-) -> WholeProgram | None:
-    """Return the program of `batched(arrays, dims) -> (results, their dims)` for operands like `args`.
+def whole_program(trace: Any, program: Jaxpr, args: Sequence[Value]) -> WholeProgram | None:
+    """Return a program as one of whole arrays, for operands like `args`.
 
     It is None if no operand has the axis of `trace`, or if the program has to be made at each call.
     """
@@ -97,12 +113,15 @@ def whole_program(
         return None
     out_dims: list[int | None] = []
 
-    def whole(*arrays: Value) -> Sequence[Value]:
-        outs, out_dims[:] = batched(arrays, dims)
+    def batched(*arrays: Value) -> list[Value]:
+        inner = type(trace)(current_trace(), trace.axis)
+        with tracing(inner):
+            values = [x if d is None else BatchTracer(inner, x, d) for x, d in zip(arrays, dims)]
+            outs, out_dims[:] = inner.split(eval_jaxpr(program, (), *values))
         return outs  # type: ignore[no-any-return]
 
-    program = stage(whole, [typeof(x) for x in vals], verb="vmap")
-    return WholeProgram(program, dims, out_dims) if is_straight(program) and not program.consts else None
+    whole = stage(batched, [typeof(x) for x in vals], verb="vmap")
+    return WholeProgram(whole, dims, out_dims) if is_straight(whole) and not whole.consts else None
 
 
 def plan_of_whole(trace: Any, whole: WholeProgram, args: Sequence[Value], weak: Sequence[bool]) -> Plan:
@@ -179,4 +198,4 @@ def _runner(program: Jaxpr) -> Callable[[Any, list[Value]], Sequence[Value]]:
     return run
 
 
-operation_plans = Plans(plan_of)
+batches = KnownOperations(lambda *call: known_batch(Call(*call)))

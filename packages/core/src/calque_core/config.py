@@ -134,6 +134,20 @@ def enable_checks(value: bool = True) -> scope:
     return scope("enable_checks", value)
 
 
+def known_operations(value: bool = True) -> scope:
+    """Run operations of known types as code that was made once from their rules, for a `with` block; on by default.
+
+    While it is off, each operation passes its rules at each call: for a breakpoint in a rule, or to see whether the
+    code is at fault.  Results are the same, up to the order of sums.  See the page *Known operations*.
+
+    >>> from calque_core.config import current, known_operations
+    >>> with known_operations(False):
+    ...     current().known_operations
+    False
+    """
+    return scope("known_operations", value)
+
+
 def debug_nans(value: bool = True) -> scope:
     """Raise where an operation makes a nan that none of its operands held, for a `with` block.
 

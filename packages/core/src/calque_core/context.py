@@ -40,20 +40,21 @@ class Settings(Record):
     default_device: Any = None  # a device of a backend, which says what it means; None: the backend chooses
     default_matmul_precision: str | None = None  # of products that state none; None: the highest
     mesh: Any = None  # a mesh, to which partition specs alone refer
+    known_operations: bool = True  # whether code made once from rules may run in place of them
 
 
 @lru_cache(maxsize=64)
-def allow_plans(settings: Settings) -> bool:
-    """Tell whether operations may run as code under settings: none asks to see each operation or its results.
+def allow_known(settings: Settings) -> bool:
+    """Tell whether known operations may run as code under settings: none asks to see each operation or its results.
 
-    >>> from calque_core.config import current, enable_checks
-    >>> from calque_core.extend import allow_plans
-    >>> with enable_checks():
-    ...     allow_plans(current())
+    >>> from calque_core.config import current, debug_nans
+    >>> from calque_core.extend import allow_known
+    >>> with debug_nans():
+    ...     allow_known(current())
     False
     """
-    is_checked = settings.enable_checks or settings.debug_nans or settings.debug_infs or settings.checking_leaks
-    return not is_checked and settings.numpy_rank_promotion != "warn"
+    sees_each = settings.debug_nans or settings.debug_infs or settings.checking_leaks or not settings.known_operations
+    return not sees_each and settings.numpy_rank_promotion != "warn"
 
 
 DEFAULT_SETTINGS = Settings()

@@ -25,7 +25,7 @@ from calque_core.extend import (
     DEFAULT_SETTINGS,
     SCALAR_TYPES,
     active,
-    allow_plans,
+    allow_known,
     forget_with_rules,
     here,
     mark_wrapper,
@@ -91,7 +91,7 @@ def _evaluate_under_settings(function: Function, args: Sequence[Value]) -> Value
     """Return `function(*args)`, by its shortcut under the current settings if it has one."""
     settings = here().settings
     try:
-        has_shortcut = allow_plans(settings) and keep_their_types(args)
+        has_shortcut = allow_known(settings) and keep_their_types(args)
     except (TypeError, OverflowError):  # the function's error says more
         has_shortcut = False
     return _evaluate_with_key((function, settings, *_kinds(args)), function, args) if has_shortcut else function(*args)

@@ -1,26 +1,22 @@
-"""Copies of the equations of a function and of its derivative, under a `JVPTrace`.
+"""Copies of the equations of an operation and of its derivative, while a derivative is staged.
 
-Read next: `functions.py` of this package, which linearizes functions; `jvp_trace.py`, which asks for copies.
+One idea: an operation and its derivative rules record the same equations whenever types and options are equal.  So the
+program of the operation is differentiated or linearized once; later calls append copies.  The gradient of a
+transformer is traced in half of the time.
+
+Read next: `recorded.py`, which makes these programs; `traces/jvp_trace.py`, which asks for copies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_core import Var, Zero
-from calque_core.extend import (
-    FunctionProgram,
-    JitTracer,
-    Position,
-    add_option,
-    add_options,
-    current_position,
-    is_new_operand,
-    mark_wrapper,
-    may_expand,
-    split_results,
-)
+from calque_autodiff.partial_eval import distinct
+from calque_autodiff.recorded import recorded_halves, recorded_jvp
+from calque_autodiff.traces.layouts import TWICE
+from calque_core import Var
+from calque_core.extend import JitTracer, Operation, Position, holds_equations_alone, recorder, split_results
 
 Value = Any
 
@@ -33,7 +29,6 @@ class LinearizedFunction(NamedTuple):
     `places` holds the position of each residual among the operands and the values that `record_known` returns.
     """
 
-    function: FunctionProgram
     record_known: Callable[..., list[Value]]
     record_linear: Callable[..., list[Value]]
     places: Sequence[int]
@@ -55,7 +50,6 @@ class DualFunction(NamedTuple):
     tangents; it returns the results, then a tangent for each result in the mask `out_mask`.
     """
 
-    function: FunctionProgram
     record_both: Callable[..., list[Value]]
     out_mask: Sequence[bool]
 
@@ -76,60 +70,18 @@ def _constant(trace: Any, x: Value) -> Any:
     return known[1]
 
 
-@mark_wrapper
-def copied_call(trace: Any, function: Callable[..., Value], args: Sequence[Value], options: Mapping[str, Any]) -> Value:
-    """Return the result of a function under a `JVPTrace` that knows functions, by copies of equations.
+def dual_function(operation: Operation, mask: Sequence[bool]) -> DualFunction | None:
+    """Return an operation with its derivative; None if its equations must not be recorded again."""
+    both, out_mask = recorded_jvp(operation.program, mask)
+    return DualFunction(recorder(both), out_mask) if holds_equations_alone(both) else None
 
-    It is None if the function has to run.
-    """
-    if not may_expand(args):
+
+def linearized_function(operation: Operation, mask: Sequence[bool]) -> LinearizedFunction | None:
+    """Return an operation cut in two; None if its equations must not be recorded again."""
+    known, linear = recorded_halves(operation.program, mask)
+    if not (holds_equations_alone(known) and holds_equations_alone(linear)):
         return None
-    parent, tracer = trace.parent, trace.tracer
-    key: list[Any] = [function]
-    tracers: list[Any] = []
-    primals: list[Any] = []
-    tangents: list[Any] = []
-    for x in args:
-        kind = type(x)
-        if (kind is tracer and x._trace is trace) or (kind is JitTracer and x._trace is parent):
-            if not tracers or is_new_operand(key, tracers, x):
-                tracers.append(x)
-                key += kind, x.aval
-                if kind is tracer:
-                    primals.append(x.primal)
-                    tangents.append(x.tangent)
-                else:
-                    primals.append(x)
-        elif not add_option(key, x):
-            return None
-    if not tangents or (options and not add_options(key, options)):
-        return None
-    if not _are_variables(trace, primals, tangents):
-        return None
-    known = trace.functions.find(key, trace, function, args, options)
-    if known is None:
-        return None
-    recorded = known.record(trace, current_position(3), primals, tangents)
-    outs = [x if type(t) is Zero else tracer(trace, x, t, x.aval) for x, t in zip(*recorded)]
-    return outs[0] if known.function.is_new_array else known.function.results(outs, tracers)
-
-
-def _are_variables(trace: Any, primals: Sequence[Value], tangents: Sequence[Value]) -> bool:
-    """Tell whether all are variables of the two parents of `trace`, and no two of them are one in the equations.
-
-    The key tells apart the tracers that hold them.
-    """
-    if not (_are_of(trace.parent, primals) and _are_of(trace.tangent_trace, tangents)):
-        return False
-    if not trace.is_linearizing and any(x.aval.weak_type for x in tangents):  # a tangent's type is not in the key
-        return False
-    operands = primals if trace.is_linearizing else [*primals, *tangents]
-    return len(operands) == 1 or len({id(x) for x in operands}) == len(operands)
-
-
-def _are_of(trace: Any, values: Sequence[Value]) -> bool:
-    """Tell whether all values are variables of `trace`: not numbers, at which rules may look, nor of an outer trace."""
-    for x in values:  # noqa: SIM110  (`all` takes 0.4 us more)
-        if type(x) is not JitTracer or x._trace is not trace:
-            return False
-    return True
+    outvars, sources = distinct(known, len(operation.program.outvars))
+    known = known.replace(outvars=outvars)
+    places = [i if kind == "in" else len(mask) + i for kind, i in sources]
+    return LinearizedFunction(recorder(known), recorder(linear, len(places), TWICE), places)

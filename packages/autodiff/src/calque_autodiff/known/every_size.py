@@ -11,95 +11,178 @@ Read next: `operations.py` of this package, which makes operations from the rule
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import partial
 from math import prod
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from calque_autodiff.known.steps import LinearizedOperation, Pull, PullCode, Push
-from calque_core import Jaxpr, JaxprEqn, Literal, Primitive, ShapedArray, extend, lax
-from calque_core.extend import Shape, has_no_sizes, is_large, shaped_array
+from calque_autodiff.known.operation import dual_operation, linearized_operation
+from calque_autodiff.known.steps import DualOperation, LinearizedOperation, Pull, PullCode
+from calque_core import Jaxpr, JaxprEqn, Literal, Primitive, ShapedArray, evaluation, extend, lax
+from calque_core.extend import (
+    LOOKS_AT_FLOATS,
+    Call,
+    CodeTrace,
+    Known,
+    Operation,
+    Settings,
+    Shape,
+    TypedCall,
+    entered,
+    has_no_sizes,
+    is_large,
+    kinds_in_every_size,
+    operation_of,
+    shaped_array,
+)
 from calque_core.lax import broadcast_in_dim_p, div_p, reduce_sum_p
 
 Value = Any
+T = TypeVar("T", DualOperation, LinearizedOperation)
 Types = Sequence[ShapedArray]
-ForShapes = Callable[[Sequence[Shape]], LinearizedOperation | None]
-"""From the shapes of the arrays among the operands to the operation on such arrays; None if the rules have to run."""
-ByRules = Callable[[Types], LinearizedOperation]
+Shapes = Sequence[Shape]
+Derive = Callable[[Operation, Sequence[bool]], T | None]
+InShapes = Callable[[Types], T | None]
+"""From the types of all operands to the operation on such operands; None if the rules have to run."""
+ByRules = Callable[[Types], T]
 """From the types of all operands to the operation, as its rules make it."""
+
+
+def linearized_in_every_size(known: Known, _: Shapes, *call: Any) -> Callable[[Shapes], Known | None] | None:
+    """Return the function from shapes to the linearized operation on arrays of these shapes; None if there is none."""
+    return _shared(known, Call(*call), linearized_operation, linearized_by_code, _linearized_by_lines)
+
+
+def dual_in_every_size(known: Known, _: Shapes, *call: Any) -> Callable[[Shapes], Known | None] | None:
+    """Return the function from shapes to the operation with its derivative on arrays of these shapes, or None."""
+    return _shared(known, Call(*call), dual_operation, dual_by_code, _dual_by_lines)
+
+
+def _shared(
+    known: Known, call: Call, derive: Derive[T], by_code: Callable[..., Any], by_lines: Callable[..., Any]
+) -> Callable[[Shapes], Known | None] | None:
+    if call.trace.recording is not None:
+        return None
+    if known is LOOKS_AT_FLOATS:
+        return lambda shapes: known
+    typed, settings = call.typed(), known.code.settings
+    by_rules = partial(_by_rules, typed, derive, settings)
+    kind = kinds_in_every_size.get(typed.operation)
+    if kind in KINDS_OF_LINES:
+        lines = lines_of(known.operation, kind, typed) if all(known.code.dot_avals) else None
+        made = None if lines is None else partial(by_lines, lines, by_rules, settings)
+    else:
+        made = by_code(known.code, known.operation.program, by_rules)
+    if made is None:
+        return None
+
+    def for_shapes(shapes: Shapes) -> Known | None:
+        of_arrays, operands = iter(shapes), zip(typed.avals, typed.is_number)
+        avals = [aval if m else shaped_array(next(of_arrays), aval.dtype, aval.weak_type) for aval, m in operands]
+        code = made(avals)
+        return None if code is None else Known(known.operation, code)
+
+    return for_shapes
+
+
+def _by_rules(typed: TypedCall, derive: Derive[T], settings: Settings, avals: Types) -> T:
+    """Return an operation on operands of the types `avals`, as its rules make it."""
+    with entered(evaluation, settings=settings):
+        operation = operation_of(typed._replace(avals=avals), CodeTrace)
+        assert operation is not None, typed.operation
+        made = derive(operation, typed.is_mine)
+    assert made is not None, typed.operation
+    return made
+
 
 # By code without sizes
 
 
-def by_code(operation: LinearizedOperation, is_sized: Sequence[bool], by_rules: ByRules) -> ForShapes | None:
-    """Return the function from shapes to an operation, by the code of `operation`; None if its code has sizes.
-
-    Its operands in `is_sized` are arrays or tracers, its other operands Python's or NumPy's numbers.  A function of
-    several products is left to the rules, which choose their order by the sizes.
-    """
-    programs, pull = operation.programs(), operation.pull
-    program, ways = programs.program, [programs.known.jaxpr]
+def linearized_by_code(
+    known: LinearizedOperation, program: Jaxpr, by_rules: ByRules[LinearizedOperation]
+) -> InShapes[LinearizedOperation] | None:
+    """Return the function from types to a linearized operation, by the code of `known`; None if its code has sizes."""
+    ways, pull = [known.programs().known.jaxpr], known.pull
     if pull is not None:
         if pull.adding is not None or pull.for_tracers is None:
             return None
         ways.append(pull.for_tracers.jaxpr)
         pull = pull._replace(for_tracers=None)
-    elif any(operation.dot_avals):
+    elif any(known.dot_avals):
         return None
-    if [_is_product(eqn.primitive) for eqn in program.eqns].count(True) > 1:
+    types_in = _types_of_results(program, ways)
+    if types_in is None:
         return None
+    code = known.run, known.captured
 
-    def in_shapes(shapes: Sequence[Shape]) -> Types:
-        of_arrays, operands = iter(shapes), zip(program.in_avals, is_sized)
-        return [shaped_array(next(of_arrays), aval.dtype, aval.weak_type) if m else aval for aval, m in operands]
-
-    types_in = _types_of_results(program, in_shapes)
-    if types_in is None or not all(has_no_sizes(way) for way in ways):
-        return None
-    code = operation.run, operation.captured
-    push = cache(partial(_push_without_sizes, operation))
-    dot_avals = operation.dot_avals
-
-    def for_shapes(shapes: Sequence[Shape]) -> LinearizedOperation | None:
-        try:
-            outs = types_in(shapes)
-        except Exception:  # noqa: BLE001  the rules say in words that shapes do not fit
+    def in_shapes(avals: Types) -> LinearizedOperation | None:
+        outs = types_in(avals)
+        if outs is None:
             return None
-        dots = outs if dot_avals == operation.out_avals else _in_shapes_of(outs, dot_avals)
-        shared = LinearizedOperation(outs, dots, code, pull, push, None)
-        return shared.made_by(lambda shapes: by_rules(in_shapes(shapes)), shapes, operation.settings)
+        dots = _in_shapes_of(outs, known)
+        return LinearizedOperation(outs, dots, code, pull, None, known.settings, partial(by_rules, avals))
 
-    return for_shapes
+    return in_shapes
 
 
-def _in_shapes_of(outs: Types, dot_avals: Sequence[ShapedArray | None]) -> list[ShapedArray | None]:
+def dual_by_code(
+    known: DualOperation, program: Jaxpr, by_rules: ByRules[DualOperation]
+) -> InShapes[DualOperation] | None:
+    """Return the function from types to an operation with its derivative, by the code of `known`, or None."""
+    assert known.for_tracers is not None
+    types_in = _types_of_results(program, [known.for_tracers.jaxpr])
+    if types_in is None:
+        return None
+
+    def in_shapes(avals: Types) -> DualOperation | None:
+        outs = types_in(avals)
+        if outs is None:
+            return None
+        dots = _in_shapes_of(outs, known)
+        return DualOperation(outs, dots, known.run, None, known.settings, partial(by_rules, avals))
+
+    return in_shapes
+
+
+def _in_shapes_of(outs: Types, known: DualOperation | LinearizedOperation) -> Sequence[ShapedArray | None]:
     """Return the types of tangents, None for a zero one, in the shapes of the results."""
-    return [dot and shaped_array(out.shape, dot.dtype, dot.weak_type) for out, dot in zip(outs, dot_avals)]
+    if known.dot_avals == known.out_avals:
+        return outs
+    return [dot and shaped_array(out.shape, dot.dtype, dot.weak_type) for out, dot in zip(outs, known.dot_avals)]
 
 
 def _is_product(primitive: Primitive) -> bool:
     return primitive.linearity == "bilinear" and not primitive.is_elementwise
 
 
-def _types_of_results(
-    program: Jaxpr, in_shapes: Callable[[Sequence[Shape]], Types]
-) -> Callable[[Sequence[Shape]], Types] | None:
-    """Return the function from shapes of arrays to types of the results; None if a program has repeated arrays.
+def _types_of_results(program: Jaxpr, ways: Sequence[Jaxpr]) -> Callable[[Types], Types | None] | None:
+    """Return the function from the types of operands to those of results, None for shapes that do not fit.
 
-    Arrays that operations on elements repeat have the shape of the results, which is that of all operands, broadcast.
+    There is none if the code of the programs `ways` has sizes, or of several products, whose order the rules choose by
+    sizes; or if the program has repeated arrays.  Arrays that operations on elements repeat have the shape of the
+    results, which is that of all operands, broadcast.
     """
+    if [_is_product(eqn.primitive) for eqn in program.eqns].count(True) > 1 or not all(map(has_no_sizes, ways)):
+        return None
     outs = [v.aval for v in program.outvars]
     try:
-        whole = _broadcast([aval.shape for aval in program.in_avals])
+        whole = _broadcast(program.in_avals)
     except ValueError:
         whole = None
     if all(aval.shape == whole for aval in outs) and all(_acts_by_element(eqn, whole) for eqn in program.eqns):
-        return partial(_of_whole_shape, outs)
+        return partial(_fitting, partial(_of_whole_shape, outs))
     if any(eqn.primitive is broadcast_in_dim_p for eqn in program.eqns):
         return None
-    return lambda shapes: _inferred(program, in_shapes(shapes))
+    return partial(_fitting, partial(_inferred, program))
+
+
+def _fitting(types_in: Callable[[Types], Types], avals: Types) -> Types | None:
+    try:
+        return types_in(avals)
+    except (TypeError, ValueError):  # the rules say in words that shapes do not fit
+        return None
 
 
 def _acts_by_element(eqn: JaxprEqn, whole: Shape | None) -> bool:
@@ -107,18 +190,18 @@ def _acts_by_element(eqn: JaxprEqn, whole: Shape | None) -> bool:
     return bool(is_repeated or eqn.primitive.is_elementwise)
 
 
-def _of_whole_shape(outs: Types, shapes: Sequence[Shape]) -> Types:
-    whole = _broadcast(shapes)
+def _of_whole_shape(outs: Types, avals: Types) -> Types:
+    whole = _broadcast(avals)
     return [shaped_array(whole, aval.dtype, aval.weak_type) for aval in outs]
 
 
-def _broadcast(shapes: Sequence[Shape]) -> Shape:
+def _broadcast(avals: Types) -> Shape:
     whole: Shape = ()
-    for shape in shapes:
-        if shape and shape != whole:
+    for aval in avals:
+        if aval.shape and aval.shape != whole:
             if whole:
-                return np.broadcast_shapes(*shapes)
-            whole = shape
+                return np.broadcast_shapes(*[aval.shape for aval in avals])
+            whole = aval.shape
     return whole
 
 
@@ -129,14 +212,6 @@ def _inferred(program: Jaxpr, avals: Types) -> Types:
         operands = [types.get(x, x.aval) for x in eqn.invars]
         types.update(zip(eqn.outvars, eqn.primitive.abstract(*operands, **eqn.params)))
     return [types.get(v, v.aval) for v in program.outvars]
-
-
-def _push_without_sizes(operation: LinearizedOperation) -> Push | None:
-    """Return how the operation pushes tangents on, None if this code has sizes."""
-    push = operation.push()
-    if push is None or push.for_tracers is None or not has_no_sizes(push.for_tracers.jaxpr):
-        return None
-    return push
 
 
 # By lines of NumPy
@@ -159,29 +234,20 @@ Maker = Callable[..., Lines | None]
 """From the types of the arrays to the lines for them; None if the rules have to run."""
 
 
-def by_lines(operation: LinearizedOperation, kind: str, others: Sequence[Value], by_rules: ByRules) -> ForShapes | None:
-    """Return the function from shapes to an operation of a kind, by lines of NumPy; None if there are none.
-
-    `operation` is a function of arrays and of other values, `others`; only the first array has a tangent.
-    """
-    programs = operation.programs()
-    avals = programs.program.in_avals
-    if operation.pull is None or [*programs.mask] != [True, *[False] * (_NUM_ARRAYS[kind] - 1)]:
+def lines_of(operation: Operation, kind: str, typed: TypedCall) -> Maker | None:
+    """Return the function from types to the lines of an operation of a kind; only its first array has a tangent."""
+    if [*typed.is_mine] != [True, *[False] * (_NUM_ARRAYS[kind] - 1)]:
         return None  # the index is an array without a tangent, say
-    lines = _MAKERS[kind](operation, others)
+    return _MAKERS[kind](operation, typed.others)
+
+
+def _linearized_by_lines(
+    lines_for: Maker, by_rules: ByRules[LinearizedOperation], settings: Settings, avals: Types
+) -> LinearizedOperation | None:
+    """Return the linearized operation that some lines compute, on arrays of the types `avals`."""
+    lines = lines_for(*avals)
     if lines is None:
         return None
-
-    def for_shapes(shapes: Sequence[Shape]) -> LinearizedOperation | None:
-        new = [shaped_array(shape, aval.dtype) for shape, aval in zip(shapes, avals)]
-        known = lines(*new)
-        return None if known is None else _operation(operation, new, known, by_rules)
-
-    return for_shapes
-
-
-def _operation(old: LinearizedOperation, avals: Types, lines: Lines, by_rules: ByRules) -> LinearizedOperation:
-    """Return the operation that some lines compute, on arrays of the types `avals`."""
     run, pull = lines.run, lines.pull
     is_kept = lines.add is not None or is_large(avals[0])
     code = PullCode(lambda ct, *others: (pull(ct, *others),), (True,) if is_kept else ())
@@ -190,18 +256,29 @@ def _operation(old: LinearizedOperation, avals: Types, lines: Lines, by_rules: B
     def forward(x: Value, *others: Value) -> tuple[Value, tuple[Value, ...]]:
         return run(x, *others), others
 
-    def push() -> Push:
-        return Push(lambda x, *others: (run(x, *others[:-1]), run(others[-1], *others[:-1])), None)
+    outs, captured = [lines.out_aval], range(1, len(avals))
+    return LinearizedOperation(outs, outs, (forward, captured), way_back, None, settings, partial(by_rules, avals))
 
-    out_avals, captured = [lines.out_aval], range(1, len(avals))
-    operation = LinearizedOperation(out_avals, out_avals, (forward, captured), way_back, push, None)
-    return operation.made_by(by_rules, avals, old.settings)
+
+def _dual_by_lines(
+    lines_for: Maker, by_rules: ByRules[DualOperation], settings: Settings, avals: Types
+) -> DualOperation | None:
+    """Return the operation with its derivative that some lines compute, on arrays of the types `avals`."""
+    lines = lines_for(*avals)
+    if lines is None:
+        return None
+    run, outs = lines.run, [lines.out_aval]
+
+    def dual(x: Value, *others: Value) -> tuple[Value, Value]:
+        return run(x, *others[:-1]), run(others[-1], *others[:-1])
+
+    return DualOperation(outs, outs, dual, None, settings, partial(by_rules, avals))
 
 
 # Cuts
 
 
-def _cut(operation: LinearizedOperation, others: Sequence[Value]) -> Maker | None:
+def _cut(operation: Operation, others: Sequence[Value]) -> Maker | None:
     """Return the maker of `x[index]`, for an index of integers, slices, None and `...`."""
     (index,) = others
     if not _BASIC.issuperset(map(type, index if type(index) is tuple else (index,))):
@@ -233,7 +310,7 @@ def _cut(operation: LinearizedOperation, others: Sequence[Value]) -> Maker | Non
 _BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
-def _positions(operation: LinearizedOperation, others: Sequence[Value]) -> Maker | None:
+def _positions(operation: Operation, others: Sequence[Value]) -> Maker | None:
     """Return the maker of `x[rows]` or `x[i, j]`, for known positions, as rows of indices, along the first axes.
 
     The sizes are in no parameter, so no window of a `gather` is made, and kept, for each.
@@ -280,7 +357,7 @@ def _positions(operation: LinearizedOperation, others: Sequence[Value]) -> Maker
 # Sums and means
 
 
-def _sum(operation: LinearizedOperation, others: Sequence[Value]) -> Maker | None:
+def _sum(operation: Operation, others: Sequence[Value]) -> Maker | None:
     """Return the maker of a sum over some axes."""
     aval, eqns = _equations_of(operation)
     if len(eqns) != 1 or not _adds(eqns[0], aval):
@@ -295,7 +372,7 @@ def _sum(operation: LinearizedOperation, others: Sequence[Value]) -> Maker | Non
     return lines
 
 
-def _mean(operation: LinearizedOperation, others: Sequence[Value]) -> Maker | None:
+def _mean(operation: Operation, others: Sequence[Value]) -> Maker | None:
     """Return the maker of a mean over some axes, which divides the sum by the number of elements."""
     aval, eqns = _equations_of(operation)
     if len(eqns) != 2 or not _adds(eqns[0], aval):
@@ -317,9 +394,9 @@ def _mean(operation: LinearizedOperation, others: Sequence[Value]) -> Maker | No
     return lines
 
 
-def _equations_of(operation: LinearizedOperation) -> tuple[ShapedArray, Sequence[JaxprEqn]]:
+def _equations_of(operation: Operation) -> tuple[ShapedArray, Sequence[JaxprEqn]]:
     """Return the type of the first array of an operation, and its equations."""
-    program = operation.programs().program
+    program = operation.program
     return program.in_avals[0], program.eqns
 
 
@@ -352,7 +429,7 @@ def _spreading(aval: ShapedArray, axes: Sequence[int], out_aval: ShapedArray) ->
 
 
 _NUM_ARRAYS = {"cut": 1, "positions": 2, "sum": 1, "mean": 1}
-_MAKERS: dict[str, Callable[[LinearizedOperation, Sequence[Value]], Maker | None]] = {
+_MAKERS: dict[str, Callable[[Operation, Sequence[Value]], Maker | None]] = {
     "cut": _cut,
     "positions": _positions,
     "sum": _sum,

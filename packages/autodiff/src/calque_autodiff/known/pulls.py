@@ -9,7 +9,7 @@ Read next: `traces/steps.py`, which defines steps; `transpose.py`, which runs eq
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from calque_autodiff.known.steps import LinearizedOperation, Pull
 from calque_autodiff.signs import added, computed
 from calque_core import Trace, Var, evaluation
-from calque_core.extend import all_take_plans, here, marked, plain_types
+from calque_core.extend import all_run_known, here, marked, plain_types, run_code
 from calque_core.lax import add_any_p
 
 Value = Any
@@ -31,6 +31,8 @@ def pull_steps(eqns: list[Any], bars: dict[Any, Value], context: Any) -> None:  
     """
     private: set[Any] = set()
     settings = context.settings
+    if settings.enable_checks:  # each operation is checked
+        return
     while eqns and context.trace is evaluation:
         operation, invars, result, residuals, position = eqns[-1]
         if type(operation) is not LinearizedOperation or operation.pull is None:
@@ -103,7 +105,7 @@ def _is_evaluated(trace: Trace, cts: Sequence[Value], residuals: Sequence[Value]
     """Tell whether code of known values may run: in evaluation, and where no trace asks to see its operations."""
     if not plain_types.keys() >= set(map(type, cts)):
         return False
-    return trace is evaluation or (plain_types.keys() >= set(map(type, residuals)) and all_take_plans(trace))
+    return trace is evaluation or (plain_types.keys() >= set(map(type, residuals)) and all_run_known(trace))
 
 
 def _pulled(
@@ -112,9 +114,16 @@ def _pulled(
     """Return the cotangents of the operands of a step, by its straight-line code if that can run."""
     context = here()
     trace = context.trace
+    by_program = partial(_pulled_by_program, operation, pull, cts, residuals)
     if pull.code is not None and context.settings == operation.settings and _is_evaluated(trace, cts, residuals):
-        with suppress(Exception):  # the program raises it again, and names the primitive
-            return pull.code.function(*cts, *residuals)
+        return run_code("the way back", pull.code.function, [*cts, *residuals], by_program)
+    return by_program()
+
+
+def _pulled_by_program(
+    operation: LinearizedOperation, pull: Pull, cts: Sequence[Value], residuals: Sequence[Value]
+) -> Sequence[Value]:
+    trace = here().trace
     program = pull.for_tracers or operation.programs().pull_for((True,)).for_tracers
     assert program is not None, operation
     if trace is evaluation:  # which would make one class of all results of a function

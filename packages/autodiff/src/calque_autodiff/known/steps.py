@@ -9,28 +9,14 @@ Read next: `operations.py` of this package, which makes these functions from the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
-import numpy as np
-
-from calque_core import ArrayMethods, Jaxpr, Trace, Tracer, Var, evaluation
-from calque_core.extend import JaxprFunction, here
+from calque_core import Jaxpr, Trace, Var, evaluation
+from calque_core.extend import JaxprFunction, Settings
 
 Value = Any
-
-FLOATS = frozenset((float, complex, np.float32, np.float64, np.complex64, np.complex128))
-
-
-def operands_among(args: Sequence[Value], kinds: Collection[type]) -> list[Value]:
-    """Return the operands of a function among its arguments: tracers, and values of the classes `kinds`."""
-    return [x for x in args if isinstance(x, Tracer) or is_among(x, kinds)]
-
-
-def is_among(x: Value, kinds: Collection[type]) -> bool:
-    """Tell whether a value is of one of the classes `kinds`; `np.ndarray` stands for device arrays, too."""
-    return type(x) in kinds or (isinstance(x, ArrayMethods) and not isinstance(x, Tracer) and np.ndarray in kinds)
 
 
 class PullCode(NamedTuple):
@@ -82,33 +68,69 @@ class Programs(NamedTuple):
     pull_for: Callable[[tuple[bool, ...]], Pull]
 
 
-class Push(NamedTuple):
-    """The way forward through an operation with tangents: from primals, then tangents, to the results, then theirs.
+class DerivedOperation:
+    """A primitive, a program or a function on operands of known types, with its derivative as code.
 
-    Neither function takes or returns a tangent that is zero; `function` takes no tracers.
-    """
-
-    function: Callable[..., Sequence[Value]]
-    for_tracers: JaxprFunction | None
-
-
-class LinearizedOperation:
-    """A primitive or a function on operands of known types, some of which have tangents.
-
-    `run` is the code of the way forward: it returns the result, or a list of results if there are several or none has
-    a tangent, and a tuple of residuals, which may refer to the memory of the operands at the positions `captured`.
-    `pull` is the way back from a single result with a tangent.  `out_avals` are the types of the results, `dot_avals`
-    those of their tangents, None for a tangent that is zero.  `push()` is the way forward with tangents, None if the
-    rules have to run.
+    `out_avals` are the types of the results, `dot_avals` the types of their tangents, None for a tangent that is zero.
+    `make`, for code that was made for arrays of another shape, makes the operation from its rules, for values that the
+    code does not take.
 
     Immutable by convention, but for attributes made at their first use, and compared by identity.  A frozen
     dataclass would cost 1 ms at every import.
     """
 
-    __slots__ = (
-        "_asked", "_interpreted", "_make", "_of_rules", "_programs", "_sizes", "captured", "dot_avals", "out_avals",
-        "pull", "push", "run", "settings",
-    )  # fmt: skip
+    __slots__ = ("_asked", "_make", "_of_rules", "dot_avals", "out_avals", "settings")
+
+    def __init__(
+        self, out_avals: Sequence[Any], dot_avals: Sequence[Any], settings: Settings, make: Callable[[], Self] | None
+    ) -> None:
+        self.out_avals, self.dot_avals, self.settings = out_avals, dot_avals, settings
+        self._make, self._of_rules, self._asked = make, None if make else self, 0
+
+    def of_rules(self) -> Self:
+        """Return the operation as its rules make it."""
+        if self._of_rules is None:
+            assert self._make is not None
+            self._of_rules = self._make()
+        return self._of_rules
+
+    def for_any_values(self) -> Self | None:
+        """Return the operation as its rules make it, for values of any class; None until it pays to make it."""
+        self._asked += 1
+        return self.of_rules() if self._make is None or self._asked > _MEETINGS else None
+
+
+class DualOperation(DerivedOperation):
+    """The way forward with tangents: `run(*primals, *tangents)` returns the results, then their tangents.
+
+    It neither takes nor returns a tangent that is zero.  `for_tracers`, a program, does the same for any values; it is
+    None where the code was made for arrays of another shape.
+    """
+
+    __slots__ = ("for_tracers", "run")
+
+    def __init__(
+        self,
+        out_avals: Sequence[Any],
+        dot_avals: Sequence[Any],
+        run: Callable[..., Sequence[Value]],
+        for_tracers: JaxprFunction | None,
+        settings: Settings,
+        make: Callable[[], DualOperation] | None = None,
+    ) -> None:
+        DerivedOperation.__init__(self, out_avals, dot_avals, settings, make)
+        self.run, self.for_tracers = run, for_tracers
+
+
+class LinearizedOperation(DerivedOperation):
+    """The way forward with residuals, and the way back.
+
+    `run` returns the result, or a list of results if there are several or none has a tangent, and a tuple of residuals,
+    which may refer to the memory of the operands at the positions `captured`.  `pull` is the way back from a single
+    result with a tangent.
+    """
+
+    __slots__ = ("_interpreted", "_programs", "captured", "pull", "run")
 
     def __init__(
         self,
@@ -116,40 +138,19 @@ class LinearizedOperation:
         dot_avals: Sequence[Any],
         code: tuple[Callable[..., tuple[Any, tuple[Value, ...]]], Sequence[int]],
         pull: Pull | None,
-        push: Callable[[], Push | None],
         programs: Programs | None,
+        settings: Settings,
+        make: Callable[[], LinearizedOperation] | None = None,
     ) -> None:
-        self.settings = here().settings
-        self.out_avals, self.dot_avals = out_avals, dot_avals
-        (self.run, self.captured), self.pull, self.push, self._programs = code, pull, push, programs
+        DerivedOperation.__init__(self, out_avals, dot_avals, settings, make)
+        (self.run, self.captured), self.pull, self._programs = code, pull, programs
         self._interpreted: LinearizedOperation | None = None
-        self._make: Callable[[Any], LinearizedOperation] | None = None
-        self._of_rules: LinearizedOperation | None = None
-        self._sizes: Any = ()
-        self._asked = 0
-
-    def made_by(self, make: Callable[[Any], LinearizedOperation], sizes: Any, settings: Any) -> LinearizedOperation:
-        """Let `make(sizes)` make the operation from its rules where its code does not serve; return it."""
-        self.settings, self._make, self._sizes = settings, make, sizes
-        return self
-
-    def _by_rules(self) -> LinearizedOperation:
-        if self._make is None:
-            return self
-        if self._of_rules is None:
-            self._of_rules = self._make(self._sizes)
-        return self._of_rules
 
     def programs(self) -> Programs:
         """Return programs equal to the code, for values of any class."""
         if self._programs is None:
-            self._programs = self._by_rules().programs()
+            self._programs = self.of_rules().programs()
         return self._programs
-
-    def with_programs(self) -> LinearizedOperation | None:
-        """Return the operation as its rules make it, with programs; None until it pays to make it."""
-        self._asked += 1
-        return self._by_rules() if self._make is None or self._asked > _MEETINGS else None
 
     def interpreted(self) -> LinearizedOperation:
         """Return the operation whose way back is interpreted: for arrays that NumPy does not compute with."""
@@ -159,9 +160,8 @@ class LinearizedOperation:
             pull = None if self.pull is None else pull_for((True,)).without_code()
             programs = programs._replace(pull_for=lambda has_ct: pull_for(has_ct).without_code())
             self._interpreted = LinearizedOperation(
-                self.out_avals, self.dot_avals, (self.run, self.captured), pull, self.push, programs
+                self.out_avals, self.dot_avals, (self.run, self.captured), pull, programs, self.settings
             )
-            self._interpreted.settings = self.settings
         return self._interpreted
 
     def run_under(self, trace: Trace, primals: Sequence[Value]) -> tuple[Any, tuple[Value, ...]]:
@@ -173,7 +173,7 @@ class LinearizedOperation:
         return (outs[0] if self.pull is not None else outs[: len(self.out_avals)]), residuals
 
 
-_MEETINGS = 2  # as for plans
+_MEETINGS = 2  # as for tables of known operations
 
 
 class Step(NamedTuple):

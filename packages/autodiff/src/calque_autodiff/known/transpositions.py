@@ -7,7 +7,7 @@ once; later backward passes append copies of its equations.  A backward pass is 
 Only primitives are taken whose implementations are leaves: such primitives promise that their rules depend on types and
 parameters alone.
 
-Read next: `transpose.py`, which asks for copies; `functions.py`, the same for functions and their derivatives.
+Read next: `transpose.py`, which asks for copies; `copies.py`, the same for functions and their derivatives.
 """
 
 from __future__ import annotations
@@ -15,19 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_autodiff.known.functions import records_alone
-from calque_core import Literal, Primitive, UndefinedPrimal, Zero
+from calque_core import Literal, Primitive, Zero
 from calque_core.extend import (
+    Call,
     JaxprTrace,
-    JitTracer,
-    Plans,
-    add_option,
+    KnownOperations,
     exact_params,
     here,
-    is_new_operand,
-    may_expand,
     merged,
+    operands_to_record,
     recorder,
+    records_alone,
     staged_apart,
 )
 
@@ -36,7 +34,9 @@ Value = Any
 
 def may_copy_transpositions(trace: Any) -> bool:
     """Tell whether equations may be copied into a trace here."""
-    return records_alone(trace) and trace.is_open and may_expand()
+    context = here()
+    has_axes = context.axis_env or context.varying_axes
+    return records_alone(trace) and trace.is_open and not has_axes and not context.settings.enable_checks
 
 
 def copied_transposition(
@@ -46,47 +46,41 @@ def copied_transposition(
 
     They are equations of the place of the operation, which the context names.
     """
-    key: list[Any] = [primitive]
-    tracers: list[JitTracer] = []
-    for x in (ct, *operands):
-        kind = type(x)
-        if kind is UndefinedPrimal:
-            key += kind, x.aval
-        elif kind is JitTracer and x._trace is trace:
-            if not tracers or is_new_operand(key, tracers, x):
-                tracers.append(x)
-                key.append(x.aval)
-        elif not add_option(key, x):
-            return None
-    if not tracers:
+    args, key = (ct, *operands), [primitive, trace.recording]
+    tracers = operands_to_record(key, trace, args)
+    if tracers is None:
         return None
     if params:
         key.append(exact_params(params))
-    record = transpositions.find(key, trace, primitive, ct, operands, params)
+    record = transpositions.find(key, trace, primitive, args, params, tracers, _NO_KINDS)
     return None if record is None else record(trace, here().source, *tracers)
 
 
-def recorded_rule(
-    trace: JaxprTrace, primitive: Primitive, ct: Value, operands: Sequence[Value], params: dict[str, Any]
-) -> Callable[..., list[Value]] | None:
-    """Return the function that records the equations of a transpose rule on values of these types.
+_NO_KINDS: frozenset[type] = frozenset()
+
+
+def _recorded_rule(*facts: Any) -> Callable[..., list[Value]] | None:
+    """Return the function that records the equations of a transpose rule on values of the types of a call.
 
     It returns a list of the cotangents, None for one that is zero.  There is none if the rule has to run at each call.
     """
+    call = Call(*facts)
+    typed, primitive = call.typed(), call.operation
     has_ct: list[bool] = []
 
-    def transposed(values: list[Value]) -> list[Value]:
-        cts = primitive.adapted["transpose"](values[:1], *values[1:], **params)
+    def transposed(*tracers: Value) -> list[Value]:
+        ct, *operands = typed.arguments(tracers)
+        cts = primitive.adapted["transpose"]([ct], *operands, **typed.options)
         assert type(cts) is list, cts
         assert len(cts) == len(operands), cts
         has_ct[:] = [ct is not None and type(ct) is not Zero for ct in cts]
         return [ct for ct, m in zip(cts, has_ct) if m]
 
-    program = staged_apart(trace, transposed, [ct, *operands])
+    program = staged_apart(call.trace.recording, transposed, typed.avals)
     if program is None:
         return None
     nothing = [Literal(None, program.in_avals[0])] * has_ct.count(False)
     return recorder(program.replace(outvars=merged(has_ct, program.outvars, nothing)))
 
 
-transpositions = Plans(recorded_rule)
+transpositions = KnownOperations(_recorded_rule)

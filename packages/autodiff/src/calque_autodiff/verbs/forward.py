@@ -9,10 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, overload
 
 from calque_autodiff.checks import check_out_tangents
-from calque_autodiff.known.functions import dual_functions, records_alone
-from calque_autodiff.traces.jvp_trace import JVPTrace
-from calque_autodiff.traces.planned_trace import may_plan
-from calque_autodiff.traces.push_trace import PushTrace
+from calque_autodiff.known.tables import jvps, known_derivatives
+from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_core import Zero, api_boundary, current_trace, instantiate_zeros, tracing, typeof
 from calque_core.extend import (
     FlatFunction,
@@ -39,11 +37,10 @@ def jvp_flat(
 ) -> tuple[list[Value], list[Value]]:
     """Return the results and their tangents, which may be `Zero`, of a flat function; `flat.aux` holds no tracer."""
     parent = current_trace()
-    functions = dual_functions if records_alone(parent) else None
-    trace = PushTrace(parent) if may_plan(parent) else JVPTrace(parent, parent, functions)
+    trace = JVPTrace(parent, parent, known_derivatives(jvps, parent))
     record_call(trace, fun)
     with tracing(trace):
-        tracers = [x if type(t) is Zero else trace.tracer(trace, x, t) for x, t in zip(primals, tangents)]
+        tracers = [x if type(t) is Zero else JVPTracer(trace, x, t) for x, t in zip(primals, tangents)]
         results = flat(*tracers)
         check_outputs(trace, results)
         outs, out_dots = trace.split(results)

@@ -12,12 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, overload
 
 from calque_autodiff.checks import check_out_tangents
-from calque_autodiff.known.functions import linearized_functions, records_alone
+from calque_autodiff.known.tables import known_derivatives, linearizations
 from calque_autodiff.known.tape import Tape
 from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run, pull, push
-from calque_autodiff.traces.jvp_trace import JVPTrace
-from calque_autodiff.traces.planned_trace import may_plan
-from calque_autodiff.traces.step_trace import StepTrace
+from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.traces.tangent_trace import TangentTrace
 from calque_core import api_boundary, current_trace, tracing, typeof
 from calque_core.extend import (
@@ -31,6 +29,7 @@ from calque_core.extend import (
     flatten_primals,
     name_of,
     record_call,
+    records_alone,
 )
 from calque_pytree import tree_flatten, tree_leaves
 
@@ -56,18 +55,15 @@ def linearize_flat(
     """
     parent = current_trace()
     tangent_trace = TangentTrace(parent, captures)
-    trace: JVPTrace
-    if has_steps and may_plan(parent):
-        trace = StepTrace(parent, tangent_trace)
-    else:
-        trace = JVPTrace(parent, tangent_trace, linearized_functions if records_alone(parent) else None)
+    known = known_derivatives(linearizations, parent) if has_steps or records_alone(parent) else None
+    trace = JVPTrace(parent, tangent_trace, known)
     record_call(trace, fun)
     trace.verb = tangent_trace.verb = flat.verb
     tangent_trace.fun, tangent_trace.position = fun, trace.position
     with tracing(trace):
         results = flat(
             *[
-                trace.tracer(trace, trace.safe_residual(x), tangent_trace.new_arg(aval)) if aval.kind in "fc" else x
+                JVPTracer(trace, trace.safe_residual(x), tangent_trace.new_arg(aval)) if aval.kind in "fc" else x
                 for x, aval in zip(primals, avals)
             ]
         )

@@ -20,10 +20,10 @@ import numpy as np
 from calque_core import lax
 from calque_core.arrays.numpy_arithmetic import as_dtype
 from calque_core.errors import ShapeError
-from calque_core.frames.source import current_call, mark_wrapper, where
+from calque_core.frames.source import current_call, where
+from calque_core.known.operands import FunctionOfItems
 from calque_core.ops.declare import as_result
 from calque_core.ops.weakness import strong
-from calque_core.record import Record
 from calque_core.traces.tracer import Tracer
 from calque_core.types.array_methods import ArrayMethods
 from calque_core.types.avals import short_repr, typeof
@@ -181,30 +181,6 @@ def _name(function: Function, position: int) -> str:
 # Functions of lists
 
 _MOST_ITEMS = 64
-
-
-class FunctionOfItems(Record):
-    """A function of arrays in place of a function of lists of arrays: its arguments are the items of all lists.
-
-    `structure` holds, for each argument of the function, None, or the class of a list and the structures of its items.
-    """
-
-    function: Function
-    structure: tuple[Any, ...]
-
-    @property
-    def __name__(self) -> str:
-        return self.function.__name__
-
-    @mark_wrapper
-    def __call__(self, *items: Value, **options: Value) -> Value:
-        remaining = iter(items)
-        return self.function(*[_item(part, remaining) for part in self.structure], **options)
-
-
-def _item(structure: Any, items: Iterator[Value]) -> Value:
-    """Return the next argument, with the next of `items` in its structure."""
-    return next(items) if structure is None else structure[0]([_item(part, items) for part in structure[1:]])
 
 
 def with_items(function: Function, args: Sequence[Value]) -> tuple[Function, Sequence[Value]]:

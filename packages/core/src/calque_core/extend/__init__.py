@@ -15,7 +15,7 @@ from calque_core.late import late_names as _late_names
 if _TYPE_CHECKING:
     from calque_core.arrays import ArrayOperations
     from calque_core.arrays.indexing import is_advanced
-    from calque_core.arrays.numpy_sequences import FunctionOfItems, has_tracer, host_values
+    from calque_core.arrays.numpy_sequences import has_tracer, host_values
     from calque_core.backends import known_devices, on_device_of, register_devices
     from calque_core.calls.api_util import (
         FlatFunction, FlatPrimals, arg_names, argument_at, array_leaves, call, check_arrays, check_callable,
@@ -26,7 +26,7 @@ if _TYPE_CHECKING:
         StaticArguments, StaticKeys, Statics, explain_comparison, static_arguments, static_keys, with_static,
     )
     from calque_core.context import (
-        DEFAULT_SETTINGS, Settings, active, allow_plans, entered, here, merely_evaluates, own_context,
+        DEFAULT_SETTINGS, Settings, active, allow_known, entered, here, merely_evaluates, own_context,
     )
     from calque_core.custom.batching_rule import flat_batch
     from calque_core.custom.custom_call import CustomCall, CustomFunction, Signature, returned_pair, run_rule
@@ -124,15 +124,15 @@ if _TYPE_CHECKING:
     from calque_core.primitives.rules import missing_rule, rules_by_family, settings_key
     from calque_core.known.evaluate import by_types, evaluate_by_types
     from calque_core.known.sizes import has_no_sizes, is_large
-    from calque_core.known.functions import (
-        FunctionProgram, Option, add_option, add_options, function_program, holds_equations_alone, is_new_operand,
-        makes_its_results, may_expand, staged_apart,
+    from calque_core.known.operands import Call, Option, TypedCall, add_option, exact_params, operands_to_record
+    from calque_core.known.operation import (
+        Operation, holds_equations_alone, known_of, makes_its_results, operation_of, staged_apart,
     )
+    from calque_core.known.table import LOOKS_AT_FLOATS, Known, KnownOperations, all_run_known, attempt, run_code
     from calque_core.staging.jit_tracer import JitTracer, new_eqn
     from calque_core.staging.passes import merge_equal_equations
-    from calque_core.known.table import Plans, all_take_plans, exact_params
     from calque_core.known.record import recorder
-    from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, CodeTrace, JaxprTrace
+    from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, CodeTrace, JaxprTrace, records_alone
     from calque_core.start_requests import (
         fix_cpu_devices, fix_device_memory, fix_platforms, requested_cpu_devices, requested_device_memory,
         requested_platforms,
@@ -159,7 +159,7 @@ if _TYPE_CHECKING:
 _LATE = {
     "calque_core.arrays": "ArrayOperations",
     "calque_core.arrays.indexing": "is_advanced",
-    "calque_core.arrays.numpy_sequences": "FunctionOfItems, has_tracer, host_values",
+    "calque_core.arrays.numpy_sequences": "has_tracer, host_values",
     "calque_core.backends": "known_devices, on_device_of, register_devices",
     "calque_core.calls.api_util": (
         "FlatFunction, FlatPrimals, arg_names, argument_at, array_leaves, call, check_arrays, check_callable, "
@@ -170,7 +170,7 @@ _LATE = {
         "StaticArguments, StaticKeys, Statics, explain_comparison, static_arguments, static_keys, with_static"
     ),
     "calque_core.context": (
-        "DEFAULT_SETTINGS, Settings, active, allow_plans, entered, here, merely_evaluates, own_context"
+        "DEFAULT_SETTINGS, Settings, active, allow_known, entered, here, merely_evaluates, own_context"
     ),
     "calque_core.custom.batching_rule": "flat_batch",
     "calque_core.custom.custom_call": "CustomCall, CustomFunction, Signature, returned_pair, run_rule",
@@ -266,15 +266,15 @@ _LATE = {
     "calque_core.primitives.rules": "missing_rule, rules_by_family, settings_key",
     "calque_core.known.evaluate": "by_types, evaluate_by_types",
     "calque_core.known.sizes": "has_no_sizes, is_large",
-    "calque_core.known.functions": (
-        "FunctionProgram, Option, add_option, add_options, function_program, holds_equations_alone, is_new_operand, "
-        "makes_its_results, may_expand, staged_apart"
+    "calque_core.known.operands": "Call, Option, TypedCall, add_option, exact_params, operands_to_record",
+    "calque_core.known.operation": (
+        "Operation, holds_equations_alone, known_of, makes_its_results, operation_of, staged_apart"
     ),
     "calque_core.staging.jit_tracer": "JitTracer, new_eqn",
     "calque_core.staging.passes": "merge_equal_equations",
-    "calque_core.known.table": "Plans, all_take_plans, exact_params",
+    "calque_core.known.table": "LOOKS_AT_FLOATS, Known, KnownOperations, all_run_known, attempt, run_code",
     "calque_core.known.record": "recorder",
-    "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, CodeTrace, JaxprTrace",
+    "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, CodeTrace, JaxprTrace, records_alone",
     "calque_core.start_requests": (
         "fix_cpu_devices, fix_device_memory, fix_platforms, requested_cpu_devices, requested_device_memory, "
         "requested_platforms"
@@ -316,7 +316,7 @@ __all__ = [
     "unknown", "only_evaluates",
     "plain_types", "are_canonical", "canonical_value", "ArrayOperations", "by_types", "evaluate_by_types",
     "types_decide", "decided_by_types", "elementwise_function", "in_every_size", "kinds_in_every_size",
-    "FunctionOfItems", "function_evaluators", "register_function_evaluator", "on_device_of",
+    "function_evaluators", "register_function_evaluator", "on_device_of",
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
     "is_number", "plain_number", "as_stand_in",
@@ -340,10 +340,12 @@ __all__ = [
     "has_jaxpr", "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text",
     "is_debugging", "check_program", "run_program", "as_declared", "forwarded_inputs",
     # Programs as functions that call NumPy, one per types of the operands
-    "Plans", "all_take_plans", "allow_plans", "exact_params", "StraightLine", "is_straight", "JaxprFunction",
+    "LOOKS_AT_FLOATS", "Known", "KnownOperations", "all_run_known", "allow_known", "Call", "TypedCall", "Operation",
+    "operands_to_record",
+    "known_of", "operation_of", "attempt", "run_code", "exact_params", "StraightLine", "is_straight", "JaxprFunction",
     "has_no_sizes", "is_large",
-    "merge_equal_equations", "FunctionProgram", "Option", "add_option", "add_options", "function_program",
-    "holds_equations_alone", "is_new_operand", "makes_its_results", "may_expand", "recorder", "staged_apart",
+    "merge_equal_equations", "Option", "add_option", "holds_equations_alone", "makes_its_results", "recorder",
+    "staged_apart", "records_alone",
     # Effects, and functions that programs call
     "has_ordered", "exact_effects", "register_effects_barrier", "HostCall", "HostFunction",
     "ForEach", "ArrayAttribute",

@@ -11,15 +11,17 @@ Read next: `run.py`, which writes the code; `ops/scan.py`, whose step runs so.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
-from calque_core.context import Settings, allow_plans, here, merely_evaluates
+from calque_core.context import Settings, allow_known, here, merely_evaluates
 from calque_core.epoch import forget_with_rules, rule_epoch
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
+from calque_core.known.operands import exact_params
 from calque_core.known.run import StraightLine, has_narrow_scalars
-from calque_core.known.table import exact_params
+from calque_core.known.table import run_code
 from calque_core.record import Record
 from calque_core.traces.trace import are_canonical, plain_types
 from calque_core.types.avals import ShapedArray, typeof
@@ -110,7 +112,7 @@ def outs_of_code(jaxpr: Jaxpr, args: Sequence[Value], history: _History) -> Sequ
     if not plain_types.keys() >= set(map(type, values)):
         return None
     settings = here().settings
-    if not allow_plans(settings) or not are_canonical(values):
+    if not allow_known(settings) or not are_canonical(values):
         return None
     state = settings, rule_epoch()
     code = history.codes[state] if state in history.codes else _found(jaxpr, history, state)
@@ -119,10 +121,8 @@ def outs_of_code(jaxpr: Jaxpr, args: Sequence[Value], history: _History) -> Sequ
     for x, v in zip(args, jaxpr.invars):
         if typeof(x) != v.aval:
             return None
-    try:
-        return code(*values)
-    except Exception:  # noqa: BLE001  the interpreter raises it again
-        return None
+    interpret = partial(run_jaxpr, jaxpr, jaxpr.consts, *args)
+    return run_code(jaxpr.debug_name or "jaxpr", code, values, interpret)
 
 
 def _found(jaxpr: Jaxpr, history: _History, state: tuple[Settings, int]) -> Code | None:

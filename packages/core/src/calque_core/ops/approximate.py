@@ -22,7 +22,7 @@ from calque_core.context import entered, here
 from calque_core.known.programs import code_of
 from calque_core.known.run import is_straight
 from calque_core.known.sizes import acts_by_element, common_shape
-from calque_core.known.table import Plans
+from calque_core.known.table import KnownOperations
 from calque_core.ops.arithmetic import abs, add, div, mul, sub
 from calque_core.ops.compare import bitwise_and, bitwise_or, gt, lt, select
 from calque_core.ops.cond import cond
@@ -143,7 +143,7 @@ def _in_all_shapes(code: _Code, *_: Any) -> Callable[[Shape], _Code] | None:
     return (lambda _: code) if code.is_by_element else None
 
 
-_codes = Plans(_code_of, _in_all_shapes, meetings=24)  # to make code takes as long as these runs
+_codes = KnownOperations(_code_of, _in_all_shapes, meetings=24)  # to make code takes as long as these runs
 
 
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:

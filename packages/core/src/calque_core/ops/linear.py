@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.jaxprs.masks import Mask, merged, unmarked
+from calque_core.known.operands import Option
 from calque_core.ops.arithmetic import add_any_p
 from calque_core.ops.broadcast import broadcast
 from calque_core.primitives.rule_results import zeros
@@ -42,7 +43,7 @@ class Zero:
 zeros.add(Zero)
 
 
-class UndefinedPrimal:
+class UndefinedPrimal(Option):
     """The place of a linear operand in a transpose rule: its type is known, its value is not."""
 
     __slots__ = ("aval",)

@@ -19,7 +19,7 @@ from calque_core.frames.source import describe_function
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_jaxpr
 from calque_core.jaxprs.masks import marked
 from calque_core.jaxprs.walk import rebuild
-from calque_core.known.table import exact_params
+from calque_core.known.operands import exact_params
 from calque_core.traces.trace import evaluation, hand_down
 from calque_core.traces.tracer import Tracer
 from calque_core.types.avals import ShapedArray, short_repr, typeof

@@ -3,7 +3,8 @@
 One idea: a tracer holds its variable, and an equation is recorded in its final form, so that the end of a trace costs
 nothing per equation.  Every operation in the context of the trace is recorded, also operations on constants.
 
-Read next: `interpret.py` for running a jaxpr, `api_util.py` for pytrees of arguments.
+Read next: `known/operation.py` for functions, recorded by copies; `interpret.py` for running a jaxpr, `api_util.py` for
+pytrees of arguments.
 """
 
 from __future__ import annotations
@@ -17,17 +18,19 @@ import numpy as np
 from calque_core.context import DEFAULT_SETTINGS, here, own_context
 from calque_core.errors import ConcretizationTypeError, add_remedy
 from calque_core.frames.names import name_of
-from calque_core.frames.source import Position, current_position, mark_wrapper, resolve
+from calque_core.frames.source import Position, current_position, resolve
 from calque_core.hooks import program_check
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from calque_core.jaxprs.masks import marked, unmarked
-from calque_core.known.functions import expand
+from calque_core.known.operands import Call
+from calque_core.known.operation import known_of
+from calque_core.known.record import recorder
+from calque_core.known.table import Known, KnownOperations
 from calque_core.memory.captures import Captures, as_read_only
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Primitive, decompose
 from calque_core.staging.jit_tracer import NO_PARAMS, JitTracer, new_eqn, new_object
 from calque_core.traces.trace import (
-    Params,
     Trace,
     Value,
     canonical_value,
@@ -52,6 +55,7 @@ class JaxprTrace(Trace):
     """Records every primitive as an equation."""
 
     verb = "make_jaxpr"
+    tracer_type = JitTracer
     gives_back = True  # whether captured arrays are released when it closes
 
     def __init__(self, parent: Trace, captures: Captures | None = None) -> None:
@@ -62,6 +66,8 @@ class JaxprTrace(Trace):
         self.captures = Captures(parent) if captures is None else captures
         self.arg_names: Callable[[], Sequence[str]] | None = None
         self.memo: dict[Any, Any] = {}  # derived results; they may refer to tracers of this trace, and die with it
+        if records_alone(self):
+            self.known, self.recording = recorded, type(self)
 
     def value_asked(self) -> Any:
         """Return `unknown`: a tracer was asked for its value."""
@@ -101,12 +107,9 @@ class JaxprTrace(Trace):
         self.eqns.append(new_eqn((primitive, invars, outvars, params or NO_PARAMS, position)))
         return [JitTracer(self, var.aval, var, position) for var in outvars]
 
-    @mark_wrapper
-    def process_function(self, function: Callable[..., Value], args: Sequence[Value], options: Params) -> Value:
-        """Record the equations of `function` that are known from an earlier call, or call it."""
-        if type(self).process_primitive is JaxprTrace.process_primitive:  # others do more than record
-            return expand(self, function, args, options)
-        return function(*args, **options)
+    def run_known(self, record: Callable[..., list[Value]], operands: Sequence[JitTracer]) -> list[Value]:
+        """Append the equations of a known operation; return tracers for its results."""
+        return record(self, current_position(4), *operands)
 
     def _in_32_bits(
         self, invars: list[Atom], params: dict[str, Any], position: Position | None
@@ -230,6 +233,20 @@ class JaxprTrace(Trace):
         if not names:
             return ""
         return f"; it depends on the value of the argument{'s' * (len(names) > 1)} {' and '.join(names[:5])}"
+
+
+def records_alone(trace: Any) -> bool:
+    """Tell whether a trace records operations and does nothing else with them, so that copies may take their place."""
+    return isinstance(trace, JaxprTrace) and type(trace).process_primitive is JaxprTrace.process_primitive
+
+
+def _recorded(*facts: Any) -> Known | None:
+    """Return an operation with the function that records its equations; None if it has to run at each call."""
+    call = Call(*facts)
+    return known_of(call, call.trace.recording, lambda operation, _: recorder(operation.program))
+
+
+recorded = KnownOperations(_recorded)
 
 
 class CodeTrace(JaxprTrace):

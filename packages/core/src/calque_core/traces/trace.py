@@ -45,7 +45,10 @@ class Trace:
 
     verb = ""  # the name of the transformation in messages; if empty, they name the class
     drops_custom_derivatives = False  # whether a function's operations may replace its derivative rules
-    takes_plans = False  # whether operations may run as code made once from rules; said by each class for itself
+    known: Any = None  # the table of known operations, `KnownOperations`, if the transformation has one here
+    recording: Any = None  # the class of the trace that records the equations of known operations; None: they run
+    tracer_type: type | None = None  # the class of its tracers
+    form: Any = None  # the function from a tracer to its part of a key; None: the type of the tracer
     captures: Any = None  # the user's arrays that the trace refers to, if it keeps values
     tag: object = None  # shared by traces of one transformation: they own each other's tracers
     is_open = is_closed = False
@@ -82,7 +85,8 @@ class Trace:
     @mark_wrapper
     def process_function(self, function: Callable[..., Value], args: Sequence[Value], options: Params) -> Value:
         """Return `function(*args, **options)`, a function whose operations depend on types and options alone."""
-        return function(*args, **options)
+        known = self.known
+        return function(*args, **options) if known is None else known.call(self, function, args, options)
 
     def owns(self, x: Value) -> bool:
         """Tell whether `x` is a tracer of this trace; any other value is a constant to it."""
@@ -91,6 +95,7 @@ class Trace:
     def close(self) -> None:
         """End the trace: its tracers are refused from here on."""
         self.is_open, self.is_closed = False, True
+        self.known = None
         self.process_primitive = _evaluate_instead  # type: ignore[method-assign]
 
     def explain_refused_write(self, error: ValueError) -> None:
@@ -129,6 +134,10 @@ class EvalTrace(Trace):
             for check in result_checks():
                 check(primitive, args, params, outs)
         return outs
+
+    def run_known(self, code: Callable[..., Value], operands: Sequence[Value]) -> Value:
+        """Return the result of the code of a known operation on NumPy's arrays."""
+        return code(*operands)
 
     @mark_wrapper
     def process_function(self, function: Callable[..., Value], args: Sequence[Value], options: Params) -> Value:
