@@ -16,17 +16,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
+from operator import itemgetter
 from types import CodeType
 from typing import Any, TypeAlias
 
 from calque_pytree.build import Nodes, inner_node, note_unflatten_error
 from calque_pytree.compiling import Unflatten
-from calque_pytree.kinds import DICT, LIST, NONE, TUPLE, Node, Tree, insertion_order
+from calque_pytree.kinds import DICT, LIST, NONE, TUPLE, Node, NodeData, Tree, insertion_order
 from calque_pytree.runs import Item, Run, Runs, find_runs, fold_outline, outline_of
 
 Lines: TypeAlias = "list[str]"
 
-BUILTINS = {"Exception": Exception, "iter": iter, "len": len, "map": map, "type": type, "zip": zip}
+BUILTINS = {"Exception": Exception, "dict": dict, "iter": iter, "len": len, "map": map, "type": type, "zip": zip}
 
 
 class Constants:
@@ -164,10 +165,10 @@ def unflatten_lines(node: Node, variable: str, children: Sequence[str], at: str,
     if kind is LIST:
         return [f"{variable} = [{values}]"]
     has_run = any(child.startswith("*") for child in children)
-    if kind is DICT and not has_run:
-        by_key = dict(zip(data, children, strict=True))
-        items = "".join(f"{constants.name(key)}: {by_key[key]}, " for key in insertion_order(data))
-        return [f"{variable} = {{{items}}}"]
+    if kind is DICT:
+        return [
+            f"{variable} = {dict_of_run(data, values, constants) if has_run else dict_of(data, children, constants)}"
+        ]
     if kind.attributes is not None and not has_run:
         arguments = [*children, *map(constants.name, data)]
         items = "".join(
@@ -175,3 +176,18 @@ def unflatten_lines(node: Node, variable: str, children: Sequence[str], at: str,
         )
         return [at, f"{variable} = {constants.name(kind.nodetype)}(**{{{items}}})"]
     return [at, f"{variable} = {constants.name(kind.unflatten)}({constants.name(data)}, ({values}))"]
+
+
+def dict_of(keys: NodeData, children: Sequence[str], constants: Constants) -> str:
+    """Return the expression of a dict from its keys to `children`, which are in leaf order."""
+    by_key = dict(zip(keys, children, strict=True))
+    items = "".join(f"{constants.name(key)}: {by_key[key]}, " for key in insertion_order(keys))
+    return f"{{{items}}}"
+
+
+def dict_of_run(keys: NodeData, values: str, constants: Constants) -> str:
+    """Return the expression of a dict from its keys to `values`, the items of a tuple in leaf order; some are a run."""
+    order = insertion_order(keys)
+    numbers = {key: number for number, key in enumerate(keys)}
+    reorder = constants.name(itemgetter(*(numbers[key] for key in order))) if order is not keys else ""
+    return f"dict(zip({constants.name(order)}, {reorder}(({values}))))"
