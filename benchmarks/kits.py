@@ -38,6 +38,7 @@ class Kit:
     tree_map: Function | None = None
     jit: Function | None = None
     device_put: Function | None = None
+    block_until_ready: Function | None = None
     prepare_lowering: Function | None = None  # (function, *args) -> what `lower` takes: traced, not yet lowered
     lower: Function | None = None
 
@@ -71,6 +72,7 @@ def calque_compiler() -> dict[str, Function]:
     return {
         "jit": calque.jit,
         "device_put": calque.device_put,
+        "block_until_ready": calque.block_until_ready,
         "prepare_lowering": lambda f, *args: calque.make_jaxpr(f)(*args),
         "lower": calque_xla_backend.lower_jaxpr_to_module,
     }
@@ -95,6 +97,7 @@ def jax_kit() -> Kit:
         tree_map=jax.tree.map,
         jit=jax.jit,
         device_put=jax.device_put,
+        block_until_ready=jax.block_until_ready,
         prepare_lowering=lambda f, *args: jax.jit(fresh(f)).trace(*args),
         lower=lambda traced: traced.lower(),
     )

@@ -2,7 +2,7 @@
 
 One idea: the number of devices is fixed at the first use, so each row runs in a process of its own, where both
 libraries have as many devices and take turns.
-Read next: `second_process.py`, whose rows need processes for another reason.
+Read next: `first_calls.py`, whose rows need processes for another reason.
 """
 
 from __future__ import annotations

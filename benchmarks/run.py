@@ -21,6 +21,7 @@ from pathlib import Path
 import compiled
 import device
 import eager
+import first_calls
 import imports
 import loops
 import many_devices
@@ -33,8 +34,8 @@ from measure import FULL, QUICK
 from table import HEADER, LIBRARIES, Row, aligned, cells, record, select
 
 ORDER = [
-    module.__name__
-    for module in (imports, eager, device, tracing, compiled, loops, trees, many_devices, second_process, memory)
+    *(module.__name__ for module in (imports, eager, device, tracing, compiled, loops, trees)),
+    *(module.__name__ for module in (many_devices, first_calls, second_process, memory)),
 ]
 
 

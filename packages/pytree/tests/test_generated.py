@@ -54,12 +54,19 @@ def test_generated_code_does_what_the_loops_do(tree):
 @pytest.mark.parametrize("tree", TREES, ids=repr)
 @pytest.mark.parametrize("other", TREES + OTHER_TREES, ids=repr)
 def test_a_match_fits_only_trees_of_exactly_its_structure(tree, other):
-    match = compile_match(structure(tree).nodes)
-    got = match(other)
+    got = found_in(other, compile_match(structure(tree).nodes))
     if structure(tree) == structure(other):
         assert got == leaves(other)
     elif not structure(tree).is_leaf:
         assert got is None or structure(tree).flatten_up_to(other) == got != leaves(other)
+
+
+def found_in(tree, match):
+    """Return the leaves that generated code finds, None if it refuses the tree; it may do so by an error."""
+    try:
+        return match(tree)
+    except (AttributeError, TypeError, ValueError):
+        return None
 
 
 @pytest.mark.parametrize("tree", OTHER_TREES, ids=repr)

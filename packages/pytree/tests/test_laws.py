@@ -13,6 +13,7 @@ from calque_pytree import (
     broadcast,
     broadcast_prefix,
     combine,
+    descent,
     flatten,
     flatten_axes,
     flatten_with_path,
@@ -117,12 +118,17 @@ def test_generated_code_agrees_with_the_loops_on_nodes_of_a_user_s_class(tree, o
     if match is None:
         return
     assert match(tree) == values
-    try:
-        matched = match(other)
-    except Exception:  # noqa: BLE001  the loop flattens such a tree
-        return
+    matched = result_of(match, other)
     if matched is not None and all(map(is_leaf, matched)):
         assert look_at_nodes(treedef.unflatten(matched)) == look_at_nodes(other)
+
+
+def result_of(match, tree):
+    """Return what generated code finds in a tree, None if it raises: then the loop flattens the tree."""
+    try:
+        return match(tree)
+    except Exception:  # noqa: BLE001  it may raise any
+        return None
 
 
 WIDE = st.recursive(
@@ -139,17 +145,17 @@ WIDE = st.recursive(
 @given(WIDE, WIDE)
 @example([[None] * 2] * 2, [])  # neighbours without leaves inside neighbours without leaves
 def test_loops_over_equal_neighbours_agree_with_the_loop_over_all_nodes(tree, other):
-    with mock.patch.multiple(runs, WRITTEN_OUT=0, MIN_RUN=2):
+    with mock.patch.object(runs, "MIN_SAVED", 1), mock.patch.object(descent, "MIN_LEAVES", 2):
         values, treedef = flatten(tree)
         assert look(compile_unflatten(treedef.nodes)(values)) == look(tree)
-        match = compile_match(treedef.nodes)
+        fit, match = compile_fit(treedef.nodes), compile_match(treedef.nodes)
+    assert fit(tree) == values
+    subtrees = result_of(fit, other)
+    assert subtrees is None or look(subtrees) == look(treedef.flatten_up_to(other))
     if match is None:
         return
     assert match(tree) == values
-    try:
-        matched = match(other)
-    except Exception:  # noqa: BLE001  the loop flattens such a tree
-        return
+    matched = result_of(match, other)
     if matched is not None and all(map(is_leaf, matched)):
         assert look(unflatten(treedef, matched)) == look(other)
 
@@ -157,7 +163,7 @@ def test_loops_over_equal_neighbours_agree_with_the_loop_over_all_nodes(tree, ot
 @given(TREES, TREES)
 def test_a_match_is_never_wrong(tree, other):
     match = compile_match(structure(tree).nodes)
-    if match is None or (matched := match(other)) is None:
+    if match is None or (matched := result_of(match, other)) is None:
         return
     if any(not is_leaf(value) for value in matched):
         return

@@ -66,7 +66,7 @@ def test_a_key_that_equals_a_string_and_is_none_is_kept_apart():
     assert next(iter(other.unflatten([1, 2])[0])) is Name.ALPHA
 
 
-@pytest.mark.parametrize("width", [MAX_COMPARED, MAX_COMPARED + 1])
+@pytest.mark.parametrize("width", [1, MAX_COMPARED - 1, MAX_COMPARED, MAX_COMPARED + 1])
 def test_each_width_of_a_dict_has_a_treedef_of_its_own(width):
     registry = Registry()
     narrow, wide = ([dict.fromkeys([f"key{i}" for i in range(n)], 1)] for n in (width, width + 1))
@@ -74,6 +74,19 @@ def test_each_width_of_a_dict_has_a_treedef_of_its_own(width):
     again = [flatten(tree, registry=registry)[1] for tree in (narrow, wide)]
     assert all(map(operator.is_, first, again))
     assert [treedef.num_leaves for treedef in first] == [width, width + 1]
+
+
+def test_a_key_that_cannot_be_compared_with_those_of_a_frequent_structure_is_flattened():
+    class Incomparable:
+        def __hash__(self):
+            return hash("a")
+
+        def __eq__(self, other):
+            raise TypeError("compared")
+
+    registry = Registry()
+    flatten_often({"a": 1}, registry)
+    assert leaves({Incomparable(): 2}, registry=registry) == [2]
 
 
 def test_none_is_a_node_or_a_leaf_as_asked_each_time():

@@ -19,6 +19,7 @@ from calque_xla_backend import (
     local_devices,
     make_mesh,
 )
+from calque_xla_backend.runtime import devices as module
 
 
 def run(program, **environment):
@@ -60,6 +61,21 @@ def test_a_traced_value_passes_through():
 def test_block_until_ready_takes_a_pytree_and_returns_it():
     tree = {"a": jit(lambda x: x + 1.0)(1.0), "b": 3}
     assert block_until_ready(tree) is tree
+
+
+def test_block_until_ready_asks_the_runtime_once_for_a_tree(monkeypatch):
+    asked = []
+    monkeypatch.setattr(module, "wait_for_all", asked.append)
+    x, y = device_put((1.0, 2.0))
+    block_until_ready({"a": [x, 3], "b": y})
+    assert asked == [[x._buffer, y._buffer]]
+
+
+def test_block_until_ready_names_the_array_that_is_gone():
+    tree = {"a": device_put(1.0), "b": device_put(np.ones(3, np.float32))}
+    tree["b"].delete()
+    with pytest.raises(RuntimeError, match=r"^an array of type float32\[3\] was used after it was deleted or donated"):
+        block_until_ready(tree)
 
 
 def test_every_public_name_is_there():

@@ -1,5 +1,6 @@
 """The fast path: the calls that take it, and that a cached program never gives a wrong result."""
 
+import builtins
 import gc
 import itertools
 import random
@@ -9,7 +10,7 @@ import pytest
 
 from calque_core import make_jaxpr
 from calque_core.config import default_dtype_bits, enable_x64, update
-from calque_pytree import tree_leaves
+from calque_pytree import tree_leaves, tree_map
 from calque_xla_backend import Array, device_put, jit
 from calque_xla_backend.calls.cache import Programs
 from calque_xla_backend.calls.dispatch import MAX_ARITY, MISSING, generate_call
@@ -32,6 +33,50 @@ def general_calls(f):
     function_traced = function.traced
     function.traced = Spy()
     return calls
+
+
+@pytest.fixture
+def texts(monkeypatch):
+    """Return the list that grows with each text that Python compiles."""
+    texts, original = [], builtins.compile
+
+    def compile_text(source, *args, **kwargs):
+        texts.append(source)
+        return original(source, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "compile", compile_text)
+    return texts
+
+
+def model():
+    """Return the parameters of a network of 4 layers, on the device; no two layers have the same keys."""
+    layers = [
+        {"attention": {f"{part}{i}": i for part in "qkvo"}, "mlp": [{f"w{i}": 1.0}, {f"b{i}": 2.0}]} for i in range(4)
+    ]
+    return device_put(tree_map(np.float32, {"layers": layers, "embed": 3.0}))
+
+
+def test_a_step_over_nested_arrays_is_fast_from_the_second_call_on_and_makes_no_code_then(texts):
+    step = jit(lambda params, x: (tree_map(lambda p: p + x, params), {"loss": [x * 2.0]}))
+    params, x = model(), device_put(np.float32(1.0))
+    new, _ = step(params, x)
+    calls = general_calls(step)
+    texts.clear()
+    for _ in range(20):
+        new, loss = step(new, x)
+    assert (calls, texts) == ([], [])
+    assert float(loss["loss"][0]) == 2.0
+    np.testing.assert_array_equal(tree_leaves(new), np.add(tree_leaves(params), 21.0))
+
+
+def test_a_step_that_got_numpy_arrays_first_is_fast_on_its_own_results_from_the_third_call_on(texts):
+    step = jit(lambda params: tree_map(lambda p: p + np.float32(1.0), params), donate_argnums=0)
+    new = step(step(tree_map(np.asarray, model())))
+    calls = general_calls(step)
+    texts.clear()
+    for _ in range(20):
+        new = step(new)
+    assert (calls, texts) == ([], [])
 
 
 def test_device_arrays_take_the_fast_path_from_the_second_call_on():

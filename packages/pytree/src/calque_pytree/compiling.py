@@ -25,5 +25,5 @@ Unflatten: TypeAlias = Callable[[list[Leaf]], Tree]
 Fit: TypeAlias = Callable[[Tree], list[Tree] | None]
 
 compile_unflatten: Callable[[Nodes], Unflatten] = late_function("calque_pytree.generated", "compile_unflatten")
-compile_fit: Callable[[Nodes], Fit] = late_function("calque_pytree.descent", "compile_fit")
+compile_fit: Callable[[Nodes], Fit | None] = late_function("calque_pytree.descent", "compile_fit")
 compile_match: Callable[[Nodes], Fit | None] = late_function("calque_pytree.descent", "compile_match")

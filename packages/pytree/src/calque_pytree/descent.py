@@ -2,10 +2,10 @@
 
 Owns `compile_fit` (the fast path of `flatten_up_to`) and `compile_match` (which flattens a tree that has exactly a
 known structure). The one idea: a statement per node reads its children into variables, and refuses a node that differs;
-`compile_match` visits equal neighbours in a loop.
+equal neighbours are visited in a loop.
 
-Measured on 198 arrays in nested dicts: fit 25 -> 5 us, flatten to a sixth of the loop's time; on 166 nodes with
-functions of a user's, whose calls take 13 us: flatten 151 -> 31 us.
+Measured on 198 arrays in nested dicts: fit and flatten take an eighth of the loops' time; on 166 nodes with functions
+of a user's, whose calls take half of it: flatten takes a fifth.
 
 Read next: `recent.py`, which decides when `compile_match` pays; `generated.py` for the tools.
 """
@@ -13,6 +13,7 @@ Read next: `recent.py`, which decides when `compile_match` pays; `generated.py` 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import is_, itemgetter
 from typing import TypeAlias
 
 from calque_pytree.build import Nodes
@@ -28,33 +29,42 @@ from calque_pytree.kinds import (
     Attributes,
     Node,
     NodeData,
+    Tree,
     insertion_order,
     leaf_order,
     node_class,
 )
-from calque_pytree.runs import NO_RUNS, Item, Runs, find_runs, fold_outline, is_plain, outline_of
+from calque_pytree.runs import Item, Runs, find_runs, fold_outline, is_plain, outline_of
 
-MAX_COMPARED = 16
+MAX_COMPARED = 4
+"""Keys of a dict that are compared one by one, which takes 0.1 us instead of 0.2 for two keys, but costs 6 us of
+compilation for each."""
+
+MIN_LEAVES = 7
+"""Neighbouring leaves that are read together: to write them out takes as long in a call, and costs 4 us for each."""
 
 LinesOf: TypeAlias = Callable[[Node, str, Sequence[str], Constants], Lines]
 
 
-def compile_fit(nodes: Nodes) -> Fit:
+def compile_fit(nodes: Nodes) -> Fit | None:
     """Return a function that returns the subtrees of a tree at the leaves of `nodes`.
 
-    If the tree does not fit, it returns None or raises any exception; `align` then says why.
+    If the tree does not fit, it returns None or raises any exception; `align` then says why. Return None if the code
+    would be too long.
     """
-    return Descent(nodes, NO_RUNS, fit_lines).compiled()
+    runs = find_runs(nodes, MIN_LEAVES)
+    return None if runs is None else Descent(nodes, runs, fit_lines).compiled()
 
 
 def compile_match(nodes: Nodes) -> Fit | None:
-    """Return a function from a tree of exactly the structure `nodes` to its leaves, and from any other tree to None.
+    """Return a function from a tree of exactly the structure `nodes` to its leaves.
 
     "Exactly" includes the order of dicts and the classes of keys and data, so that the treedef of the tree may be
-    replaced by the one that holds `nodes`. The caller checks that the returned values are leaves. Return None if a
-    node has data that only a user's function can compare, or if the code would be too long.
+    replaced by the one that holds `nodes`. From any other tree the function returns None or raises any exception. The
+    caller checks that the returned values are leaves. Return None if a node has data that only a user's function can
+    compare, or if the code would be too long.
     """
-    runs = find_runs(nodes) if all(node is None or can_match(node) for node in nodes) else None
+    runs = find_runs(nodes, MIN_LEAVES) if all(node is None or can_match(node) for node in nodes) else None
     return None if runs is None else Descent(nodes, runs, match_lines).compiled()
 
 
@@ -100,7 +110,10 @@ class Descent:
         if self.nodes[first] is None:
             return []
         body, leaves = self.lines(first, first + item.run.size)
-        body += [f"o{first} += ({targets(leaves)})"] if leaves else []
+        found = f"({targets(leaves)})"
+        if body and body[-1].startswith(f"{found} = ") and not body[-1].endswith(" below"):  # that checks the length
+            found = body.pop().removeprefix(f"{found} = ")
+        body += [f"o{first} += {found}"] if leaves else []
         return [f"o{first} = []", f"for n{first} in r{first}:", *indented(body or ["pass"]), f"r{first} = o{first}"]
 
 
@@ -117,6 +130,12 @@ def unpack(children: Sequence[str], value: str) -> Lines:
     return [f"({targets(children)}) = {value}"] if children else []
 
 
+def unpack_keys(keys: NodeData, variable: str, children: Sequence[str], constants: Constants) -> Lines:
+    if len(keys) == 1:
+        return [f"{children[0]} = {variable}[{constants.name(keys[0])}]"]
+    return unpack(children, f"{constants.name(itemgetter(*keys))}({variable})") if children else []
+
+
 def fit_lines(node: Node, variable: str, children: Sequence[str], constants: Constants) -> Lines:
     """Return the statements that flatten one node if it equals `node` up to the order of a dict.
 
@@ -127,7 +146,7 @@ def fit_lines(node: Node, variable: str, children: Sequence[str], constants: Con
         return [refuse(f"{variable} is not None")]
     wrong_type = f"type({variable}) is not {constants.name(node_class(node))}"
     if kind is DICT:
-        values = [f"{child} = {variable}[{constants.name(key)}]" for key, child in zip(data, children, strict=True)]
+        values = unpack_keys(data, variable, children, constants)
         return [refuse(f"{wrong_type} or len({variable}) != {arity}{other_keys(node, variable, constants)}"), *values]
     if kind in (TUPLE, LIST, NAMEDTUPLE):
         return [refuse(f"{wrong_type} or len({variable}) != {arity}"), *unpack(children, variable)]
@@ -213,23 +232,28 @@ def match_lines(node: Node, variable: str, children: Sequence[str], constants: C
 def match_dict_lines(keys: NodeData, variable: str, children: Sequence[str], constants: Constants) -> Lines:
     """Return the statements that flatten a dict if it has exactly these string keys, in their insertion order.
 
-    Keys are nearly always the same objects as last time: up to `MAX_COMPARED` of them are compared one by one, which
-    makes no list, and takes 0.1 us instead of 0.3 for two keys.
+    Keys are nearly always the same objects as last time. A wrong number of few keys is an error of the unpacking.
     """
     order = list(insertion_order(keys))
-    wrong_dict = refuse(f"type({variable}) is not {constants.name(dict)} or len({variable}) != {len(order)}")
-    wrong_keys = f"[*{variable}] != {constants.name(order)}"
-    wrong_key_types = f"[*map(type, {variable})] != {constants.name([str] * len(order))}"  # a str may equal an enum
-    check = [refuse(f"{wrong_keys} or {wrong_key_types}")]
+    is_other = f"{constants.name(has_other_keys)}({variable}, {constants.name(order)})"
+    check = [refuse(is_other)]
     if len(order) <= MAX_COMPARED:
         own_keys = [f"q{i}" for i in range(len(order))]
-        is_other = " or ".join(f"{q} is not {constants.name(key)}" for q, key in zip(own_keys, order, strict=True))
-        check = [*unpack(own_keys, variable), f"if {is_other}:", *indented(check)]
+        others = " or ".join(f"{q} is not {constants.name(key)}" for q, key in zip(own_keys, order, strict=True))
+        wrong_type = f"type({variable}) is not {constants.name(dict)}"
+        check = [refuse(wrong_type), *unpack(own_keys, variable), refuse(f"({others}) and {is_other}")]
     if order == list(keys):
         values = unpack(children, f"{variable}.values()")
     elif len(children) == len(order):
         by_key = dict(zip(keys, children, strict=True))
         values = unpack([by_key[key] for key in order], f"{variable}.values()")
     else:
-        values = unpack(children, f"map({variable}.__getitem__, {constants.name(tuple(keys))})")
-    return [wrong_dict, *check, *values]
+        values = unpack_keys(keys, variable, children, constants)
+    return [*check, *values]
+
+
+def has_other_keys(tree: Tree, keys: list[str]) -> bool:
+    """Return whether `tree` is anything but a dict with exactly these strings in this order; an enum may equal one."""
+    if type(tree) is not dict or len(tree) != len(keys):
+        return True
+    return not all(map(is_, tree, keys)) and ([*tree] != keys or {*map(type, tree)} != {str})

@@ -38,12 +38,16 @@ class Recent:
     def match(self, tree: Tree, leaf_types: set[type]) -> tuple[list[Leaf], Treedef] | None:
         """Return the leaves and the treedef of `tree` if it has a frequent structure, otherwise None."""
         try:
-            for match, treedef in self.candidates.get(outline(tree), ()):
+            candidates = self.candidates.get(outline(tree), ())
+        except Exception:  # noqa: BLE001  of comparing keys, which the loop does not do
+            return None
+        for match, treedef in candidates:
+            try:
                 leaves = match(tree)
-                if leaves is not None and leaf_types.issuperset(map(type, leaves)):
-                    return leaves, treedef
-        except Exception:  # noqa: BLE001, S110  the loop raises the same error with the path
-            pass
+            except Exception:  # noqa: BLE001, S112  the loop raises the same error with the path
+                continue
+            if leaves is not None and leaf_types.issuperset(map(type, leaves)):
+                return leaves, treedef
         return None
 
     def count(self, tree: Tree, nodes: Nodes, treedef: Treedef) -> None:

@@ -8,7 +8,7 @@ Read next: `generated.py` and `descent.py`, which write the loops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import groupby, repeat
 from operator import itemgetter
 from types import BuiltinFunctionType, FunctionType
@@ -19,11 +19,9 @@ from calque_pytree.comparison import key_of
 from calque_pytree.compiling import MAX_NODES, MAX_TREE
 from calque_pytree.kinds import DICT, Node, insertion_order
 
-MIN_RUN = 8
-"""Fewer neighbours are written out: a loop costs as much as two of them."""
-
-WRITTEN_OUT = 1024
-"""Trees of so few nodes have no loops: the code for each node takes 0.8 of the time of a pass through a loop."""
+MIN_SAVED = 24
+"""A run that saves the code for fewer nodes is written out: code for a node takes 0.8 of the time of a pass through a
+loop, but costs 20 us."""
 
 PLAIN_TYPES = frozenset({str, int, float, bool, complex, bytes, type(None), type, BuiltinFunctionType})
 
@@ -31,7 +29,7 @@ Shape = tuple[int, int, int]  # of a subtree: its number, its nodes, and the nod
 
 
 class Run(NamedTuple):
-    """The longest run among the children of one node: `length` subtrees of `size` nodes each, the first at `start`."""
+    """The run of a node that saves most: `length` neighbouring children of `size` nodes each, the first at `start`."""
 
     start: int
     length: int
@@ -57,18 +55,15 @@ class Item(NamedTuple):
     run: Run | None
 
 
-NO_RUNS = Runs({}, {})
-
-
-def find_runs(nodes: Nodes) -> Runs | None:
+def find_runs(nodes: Nodes, min_leaves: int = MAX_TREE) -> Runs | None:
     """Return the runs in the tree of structure `nodes`; None if the code for the tree would be too long.
+
+    Neighbouring leaves are also a run if there are `min_leaves` of them.
 
     >>> from calque_pytree import structure
     >>> find_runs(structure((0, [(i, i) for i in range(2000)])).nodes).of
     {2: Run(start=3, length=2000, size=3)}
     """
-    if len(nodes) <= WRITTEN_OUT:
-        return NO_RUNS
     if len(nodes) > MAX_TREE:
         return None
     of: dict[int, Run] = {}
@@ -76,11 +71,11 @@ def find_runs(nodes: Nodes) -> Runs | None:
 
     def visit(position: int, children: tuple[Shape, ...]) -> Shape:
         numbers_of, sizes, lengths = zip(*children) if children else ((), (), ())
-        index, count = longest_run(numbers_of)
+        index, count, saved = best_run(children)
         length = 1 + sum(lengths)
-        if count >= MIN_RUN:
+        if saved >= MIN_SAVED or (count >= min_leaves and numbers_of[index] == 0):
             of[position] = Run(position + 1 + sum(sizes[:index]), count, sizes[index])
-            length -= (count - 1) * lengths[index]
+            length -= saved
         shape = exact_key(inner_node(nodes, position)), numbers_of
         return numbers.setdefault(shape, len(numbers) + 1), 1 + sum(sizes), length
 
@@ -88,18 +83,18 @@ def find_runs(nodes: Nodes) -> Runs | None:
     return Runs(of, {run.start: run for run in of.values()}) if length <= MAX_NODES else None
 
 
-def longest_run(numbers: Sequence[int]) -> tuple[int, int]:
-    """Return the index and the length of the longest run of equal numbers.
+def best_run(shapes: Iterable[Shape]) -> tuple[int, int, int]:
+    """Return the run of equal shapes that saves the code for most nodes: its index, its length, and these nodes.
 
-    >>> longest_run([1, 2, 2, 2, 1])
-    (1, 3)
+    >>> best_run([(1, 9, 9), (2, 4, 4), (2, 4, 4), (2, 4, 4), (1, 9, 9)])
+    (1, 3, 8)
     """
-    longest, index = (0, 0), 0
-    for _, group in groupby(numbers):
+    best, index = (0, 0, 0), 0
+    for (_, _, nodes), group in groupby(shapes):
         count = len([*group])
-        longest = max(longest, (index, count), key=itemgetter(1))
+        best = max(best, (index, count, (count - 1) * nodes), key=itemgetter(2))
         index += count
-    return longest
+    return best
 
 
 def exact_key(node: Node) -> Hashable:

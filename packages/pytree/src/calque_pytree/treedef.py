@@ -15,14 +15,14 @@ from itertools import repeat
 from calque_pytree.align import flatten_up_to
 from calque_pytree.build import Nodes, fold, inner_node, leaf_paths, subtree_end, unflatten
 from calque_pytree.comparison import StructureKey, equal_nodes, first_that_may_change, has_exact_equality, kept
-from calque_pytree.compiling import MAX_NODES, Fit, Unflatten, compile_fit, compile_unflatten
+from calque_pytree.compiling import Fit, Unflatten, compile_fit, compile_unflatten
 from calque_pytree.keys import KeyPath
 from calque_pytree.kinds import TUPLE, Leaf, Node, NodeData, Tree, node_class, shown_data
 from calque_pytree.printer import print_nodes
 from calque_pytree.serial import State, from_state, to_state
 
 COMPILE_AT = 16
-"""Uses of one treedef object before code is made for it, which costs as much as 50 to 100 uses."""
+"""Uses of one treedef object before code is made for it, which costs as much as 5 to 40 uses."""
 
 ITSELF = "itself"
 """Stands for a treedef in its own attribute `_key`, where a reference would be a cycle."""
@@ -141,8 +141,20 @@ class PyTreeDef:
             return self._unflatten(leaves)
         self._unflattens += 1
         if self._unflattens == COMPILE_AT:
-            self._unflatten = compile_unflatten(self.nodes)
+            self.prepare_unflatten()
         return unflatten(self.nodes, leaves)
+
+    def prepare_unflatten(self) -> None:
+        """Make the code of `unflatten` now, and not at a later use: for a structure that will be used often.
+
+        >>> from calque_pytree import structure
+        >>> treedef = structure((1, [2, 3]))
+        >>> treedef.prepare_unflatten()
+        >>> treedef.unflatten("abc")
+        ('a', ['b', 'c'])
+        """
+        if self._unflatten is None:
+            self._unflatten = compile_unflatten(self.nodes)
 
     def wrong_number(self, count: int) -> ValueError:
         return ValueError(
@@ -171,13 +183,25 @@ class PyTreeDef:
         """
         if self._fit is None:
             self._fits += 1
-            if self._fits >= COMPILE_AT and len(self.nodes) <= MAX_NODES:
-                self._fit = compile_fit(self.nodes)
+            if self._fits == COMPILE_AT:
+                self.prepare_fit()
             return None
         try:
             return self._fit(tree)
         except Exception:  # noqa: BLE001  the loop raises the same error with the path
             return None
+
+    def prepare_fit(self) -> None:
+        """Make the code of `fit` now, and not at a later use: for a structure that will be used often.
+
+        >>> from calque_pytree import structure
+        >>> treedef = structure((1, [2, 3]))
+        >>> treedef.prepare_fit()
+        >>> treedef.fit((4, [5, 6])), treedef.fit((4, 5))
+        ([4, 5, 6], None)
+        """
+        if self._fit is None:
+            self._fit = compile_fit(self.nodes)
 
     def children(self) -> list[PyTreeDef]:
         """Return the treedefs of the root's children; none for a leaf.

@@ -64,6 +64,9 @@ class CompiledCall:
         self.is_flat = _is_flat(args_tree) and not call.dynamic[1]
         self.device_types = targets
         self.fit, self.fit_call = args_tree.fit, call.in_tree.fit
+        # XLA compiles for longer than it takes to make this code, and the second call is then as fast as any other.
+        if not self.is_flat:
+            (args_tree if self.is_direct else call.in_tree).prepare_fit()
         self.static_keys = call.static_keys
         self.inputs = Inputs(call.leaves, program) if has_plain_types(call.leaves, targets) else None
 
@@ -139,7 +142,12 @@ def _unflatten_of(tree: PyTreeDef) -> Any:
 
     Python makes a tuple of ten in 0.05 us, `unflatten` in 0.2.
     """
-    return None if tree.is_leaf else tuple if _is_flat(tree) else tree.unflatten
+    if tree.is_leaf:
+        return None
+    if _is_flat(tree):
+        return tuple
+    tree.prepare_unflatten()
+    return tree.unflatten
 
 
 def _as_given(x: Value, target: DeviceType) -> DeviceType:

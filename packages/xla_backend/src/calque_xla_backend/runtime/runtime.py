@@ -148,6 +148,10 @@ def lend(array: np.ndarray[Any, Any], target: DeviceType) -> Buffer:
     return buffer
 
 
+wait_for_all: Callable[[Sequence[Buffer]], None] = xc.batched_block_until_ready
+"""Wait until all buffers are computed.  Raises: XlaRuntimeError for a deleted buffer or one of a failed program."""
+
+
 def wait_for(token: Any) -> None:
     """Wait until a program has ended, by the token that came with its results."""
     try:
