@@ -72,7 +72,6 @@ if _TYPE_CHECKING:
     from calque_core.kits.matrix import rule_matrix
     from calque_core.kits.ravel import ravel_pytree
     from calque_core.kits.rewrite import map_jaxpr, rewrite
-    from calque_core.kits.table_interpreter import interpret
     from calque_core.meshes.mesh import AbstractMesh, Mesh
     from calque_core.meshes.partition_spec import PartitionSpec
     from calque_core.ops.batch_axes import matchaxis, moveaxis
@@ -89,6 +88,7 @@ if _TYPE_CHECKING:
     from calque_core.traces.compile_time import ensure_compile_time_eval
     from calque_core.types.limits import finfo, iinfo
     from calque_core.types.promotion import promote_types
+    from calque_core.values.table_interpreter import interpret
     from calque_core.values.value_trace import ValueTrace, ValueTracer
 # isort: on
 # fmt: on
@@ -108,7 +108,6 @@ _LATE = {
     "calque_core.kits.matrix": "rule_matrix",
     "calque_core.kits.ravel": "ravel_pytree",
     "calque_core.kits.rewrite": "map_jaxpr, rewrite",
-    "calque_core.kits.table_interpreter": "interpret",
     "calque_core.meshes.mesh": "AbstractMesh, Mesh",
     "calque_core.meshes.partition_spec": "PartitionSpec",
     "calque_core.ops.batch_axes": "matchaxis, moveaxis",
@@ -125,6 +124,7 @@ _LATE = {
     "calque_core.traces.compile_time": "ensure_compile_time_eval",
     "calque_core.types.limits": "finfo, iinfo",
     "calque_core.types.promotion": "promote_types",
+    "calque_core.values.table_interpreter": "interpret",
     "calque_core.values.value_trace": "ValueTrace, ValueTracer",
 }
 

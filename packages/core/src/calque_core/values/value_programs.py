@@ -16,7 +16,6 @@ from typing import Any
 
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.kits.table_interpreter import scan_by_steps, while_by_steps
 from calque_core.ops.checkpoint import remat_p
 from calque_core.ops.cond import cond_p, join_constants, unify_results
 from calque_core.ops.jit import jit_p, run_program
@@ -29,6 +28,7 @@ from calque_core.staging.jit_tracer import JitTracer
 from calque_core.traces.trace import run_under
 from calque_core.traces.tracer import known, unknown
 from calque_core.types.avals import shaped_array, typeof
+from calque_core.values.table_interpreter import scan_by_steps, while_by_steps
 from calque_core.values.value_layouts import (
     Layout,
     Layouts,

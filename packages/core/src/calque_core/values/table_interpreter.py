@@ -19,7 +19,6 @@ from calque_core.context import open_scopes, own_context
 from calque_core.frames.scopes import within_scopes
 from calque_core.frames.source import add_place, where
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal, has_jaxpr
-from calque_core.kits import table_custom  # noqa: F401  (defines rules of kind "interpret")
 from calque_core.memory.separate import copy_shared
 from calque_core.ops.cond import cond_p, join_constants, unify_results
 from calque_core.ops.joining import stack
@@ -35,6 +34,7 @@ from calque_core.staging.stage import stage
 from calque_core.traces.trace import current_trace, evaluation
 from calque_core.traces.tracer import Tracer, unknown
 from calque_core.types.avals import is_array_like, shaped_array, typeof
+from calque_core.values import table_custom  # noqa: F401  (defines rules of kind "interpret")
 from calque_pytree import tree_structure
 
 Value = Any
