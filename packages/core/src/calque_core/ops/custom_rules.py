@@ -302,7 +302,8 @@ class RuleProgram(Record):
 class ClosedRules:
     """Rules as programs: the tracers that they held are leading operands.
 
-    `rules` exists before the programs do, because a rule may call its own function.
+    `rules` exists before the programs do, because a rule may call its own function.  Rules without tracers are traced
+    when they first run.
     """
 
     def __init__(
@@ -338,6 +339,12 @@ class ClosedRules:
             self.trace("jvp", self.held.jvp, self.in_avals, self.in_avals)
         if self.held.fwd is not None:
             self.trace_fwd(self.held.fwd)
+
+    def program(self, name: str) -> RuleProgram:
+        """Return the program of one rule."""
+        if not self.programs:
+            self.trace_derivatives()
+        return self.programs[name]
 
     def trace_fwd(self, rule: FwdRule) -> None:
         """Trace both halves of a vjp rule."""
@@ -378,14 +385,14 @@ class ClosedRules:
 
     def jvp(self, primals: Values, tangents: Values) -> Outputs:
         """Apply the jvp rule."""
-        program, count = self.programs["jvp"], len(self.tracers)
+        program, count = self.program("jvp"), len(self.tracers)
         check_unperturbed(self.held, program.select(is_nonzero(tangents[:count])))
         outs, out_dots = program.run(program.select(primals), primals[count:], tangents[count:])
         return outs, [zero_tangent(x) if t is None else t for x, t in zip(outs, out_dots)]
 
     def fwd(self, primals: Values, nonzeros: Sequence[bool]) -> ForwardHalf:
         """Apply the fwd function; the tracers that bwd needs are put before its residuals."""
-        forward, backward, count = self.programs["fwd"], self.programs["bwd"], len(self.tracers)
+        forward, backward, count = self.program("fwd"), self.program("bwd"), len(self.tracers)
         check_unperturbed(self.held, [*forward.select(nonzeros), *backward.select(nonzeros)])
         results, _ = forward.run(forward.select(primals), primals[count:], ())
         outs, residuals = results[: self.num_outs], [*backward.select(primals), *results[self.num_outs :]]

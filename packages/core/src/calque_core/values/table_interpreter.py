@@ -1,8 +1,11 @@
 """Running a jaxpr by a table of rules: the short way to a transformation.
 
 One idea: a transformation is a table from primitives to functions.  A primitive that holds programs has a rule of kind
-"interpret", `rule(run, *args, **params)`, where `run(jaxpr, *args)` interprets a program by the table; this module has
-the rules of `jit`, `cond`, `scan` and `while`.
+"interpret", `rule(run, *args, **params)`, where `run(jaxpr, *args)` interprets a program by the table.  Branches and
+loops are those of traces of values, in `value_programs.py`; here each value is an array by itself.
+
+Where a derivative may be asked for, a call of a function with derivative rules stays a call: its function and its
+rules are programs, and the table interprets each.
 
 Read next: `interpret.py` for the plain way to run a jaxpr, `rewrite.py` for changing one.
 """
@@ -13,36 +16,33 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from calque_core.context import open_scopes, own_context
 from calque_core.frames.scopes import within_scopes
 from calque_core.frames.source import add_place, where
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal, has_jaxpr
 from calque_core.memory.separate import copy_shared
-from calque_core.ops.cond import cond_p, join_constants, unify_results
-from calque_core.ops.joining import stack
-from calque_core.ops.loops import Body, as_carry, check_carry_type, with_carry_types
-from calque_core.ops.platform import Platforms, platform_dependent_p, position_of_platform
+from calque_core.ops.cond import cond_p, join_constants
+from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
+from calque_core.ops.custom_rules import ClosedRules, CustomRules
+from calque_core.ops.platform import platform_dependent_p
 from calque_core.ops.scan import scan_p
-from calque_core.ops.weakness import strong
+from calque_core.ops.shard_map import shard_map_p
 from calque_core.ops.while_loop import while_p
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import missing_rule
-from calque_core.primitives.rules import rules as rule_table
 from calque_core.staging.stage import stage
-from calque_core.traces.trace import current_trace, evaluation
-from calque_core.traces.tracer import Tracer, unknown
-from calque_core.types.avals import is_array_like, shaped_array, typeof
-from calque_core.values import table_custom  # noqa: F401  (defines rules of kind "interpret")
-from calque_pytree import tree_structure
+from calque_core.traces.trace import current_trace, evaluation, only_evaluates
+from calque_core.traces.tracer import Tracer
+from calque_core.types.avals import is_array_like, typeof
+from calque_core.values.value_layouts import Layouts, Program, Targets, constant_layout
+from calque_core.values.value_programs import cond_on_values, platform_on_values, scan_on_values, while_on_values
+from calque_core.values.value_shards import shard_map_on_values
+from calque_core.values.value_trace import ValueTrace
 
 Value = Any
 Function = Callable[..., Any]
 Run = Callable[..., list[Value]]
 OnEqn = Callable[[JaxprEqn, list[Value], list[Value]], object]
-
-rule_table("interpret")
 
 
 def interpret(
@@ -130,170 +130,94 @@ def _apply(eqn: JaxprEqn, args: list[Value], table: _Table) -> Any:
     return table.default(primitive, *args, **eqn.params)
 
 
-def cond_interpret(run: Run, index: Value, *args: Value, branches: Sequence[Jaxpr], **params: Any) -> list[Value]:
+# Branches and loops
+
+
+class _Interpretation(ValueTrace):
+    """The values of an equation: each is a constant to this trace, and an array by itself."""
+
+    verb = "interpret"
+    has_arrays = False  # whether a value is traced, so that inner programs are staged
+
+    def __init__(self, run: Run, args: Sequence[Value]) -> None:
+        super().__init__(current_trace())
+        self._run_program = run  # type: ignore[method-assign]
+        self.has_arrays = self.parent is not evaluation or any(isinstance(x, Tracer) for x in args)
+
+    def owns(self, x: Value) -> bool:
+        return False
+
+    def _array_program(self, jaxpr: Jaxpr, layouts: Layouts, targets: Targets | None) -> Program:
+        staged = stage(partial(self._run_program, jaxpr), [layout.aval for layout in layouts], verb="interpret")
+        (closed,), consts = join_constants([staged])
+        return Program(closed, consts, [*map(constant_layout, closed.out_avals)])
+
+
+def _interpret_by(rule: Function, run: Run, *args: Value, **params: Any) -> list[Value]:
+    """Interpret inner programs now; if a value is traced, stage their interpretations, and bind the primitive."""
+    return rule(_Interpretation(run, args), args, **params)  # type: ignore[no-any-return]
+
+
+def cond_interpret(run: Run, index: Value, *args: Value, **params: Any) -> list[Value]:
     """Interpret the chosen branch; if the index is traced, stage all branches and bind a `cond`."""
     if not is_array_like(index):
         raise TypeError(
             f"interpret met 'cond' with an index of class {type(index).__name__}, which does not select a branch. Give "
             "a rule for cond_p."
         )
-    if not isinstance(index, Tracer) or index.known_value is not unknown:
-        return run(branches[min(max(int(index), 0), len(branches) - 1)], *args)
-    new_branches, consts = _interpreted_branches(run, args, branches)
-    return cond_p.bind(index, *consts, *args, branches=new_branches, **params)  # type: ignore[no-any-return]
-
-
-def platform_interpret(run: Run, *args: Value, branches: Sequence[Jaxpr], platforms: Platforms) -> list[Value]:
-    """Interpret the branch of evaluation; if a value is traced, stage all branches."""
-    if not _is_traced(args):
-        return run(branches[position_of_platform(platforms, "cpu")], *args)
-    new_branches, consts = _interpreted_branches(run, args, branches)
-    return platform_dependent_p.bind(*consts, *args, branches=new_branches, platforms=platforms)  # type: ignore[no-any-return]
-
-
-def _interpreted_branches(
-    run: Run, args: Sequence[Value], branches: Sequence[Jaxpr]
-) -> tuple[tuple[Jaxpr, ...], list[Value]]:
-    """Return the staged interpretations of branches, and their common constants."""
-    functions = [partial(run, branch) for branch in branches]
-    staged = [stage(fun, [typeof(x) for x in args], verb="interpret") for fun in functions]
-    out_tree = tree_structure([0] * len(branches[0].outvars))
-    return join_constants(unify_results("cond", functions, staged, out_tree))
-
-
-def scan_interpret(
-    run: Run, *args: Value, jaxpr: Jaxpr, length: int, num_carry: int, num_consts: int, reverse: bool, unroll: int
-) -> list[Value]:
-    """Interpret one step after the other; if a value is traced, stage the step and bind a `scan`."""
-    if not _is_traced(args):
-        steps = {"length": length, "num_carry": num_carry, "num_consts": num_consts}
-        return scan_by_steps(run, *args, jaxpr=jaxpr, reverse=reverse, unroll=unroll, **steps)
-    num_fixed = num_consts + num_carry
-    slices = [shaped_array(typeof(x).shape[1:], typeof(x).dtype) for x in args[num_fixed:]]
-    avals = _avals_beside(jaxpr, [*map(typeof, args[:num_fixed]), *slices])
-    step = _stage_interpretation(run, jaxpr, avals)
-    program = with_carry_types(f"interpret of scan{where()}", _STEP, step, avals[num_consts:num_fixed])
-    sizes = {"length": length, "num_carry": num_carry, "num_consts": len(step.consts) + num_consts}
-    return scan_p.bind(*step.consts, *args, jaxpr=program, reverse=reverse, unroll=unroll, **sizes)  # type: ignore[no-any-return]
-
-
-def scan_by_steps(
-    run: Run, *args: Value, jaxpr: Jaxpr, length: int, num_carry: int, num_consts: int, reverse: bool, unroll: int
-) -> list[Value]:
-    """Run one step of a loop after the other, by `run(jaxpr, *args)`."""
-    num_fixed = num_consts + num_carry
-    consts, carry, xs = list(args[:num_consts]), list(args[num_consts:num_fixed]), args[num_fixed:]
-    types = _types_of_carry(jaxpr.in_avals[num_consts:num_fixed], carry)
-    rows = []
-    for i in range(length)[:: -1 if reverse else 1]:
-        outs = run(jaxpr, *consts, *carry, *[x[i] for x in xs])
-        carry, ys = _with_types("scan", types, outs[:num_carry]), outs[num_carry:]
-        rows.append(ys)
-    if not rows:
-        return [*carry, *(np.zeros((0, *aval.shape), aval.dtype) for aval in jaxpr.out_avals[num_carry:])]
-    return [*carry, *(_stack_rows(column) for column in zip(*(rows[::-1] if reverse else rows)))]
-
-
-def while_interpret(
-    run: Run, *args: Value, body_jaxpr: Jaxpr, body_nconsts: int, checkpoints: int, cond_jaxpr: Jaxpr, cond_nconsts: int
-) -> list[Value]:
-    """Interpret condition and body in turn; if a value is traced, stage both and bind a `while`."""
-    if not _is_traced(args):
-        sizes = {"body_nconsts": body_nconsts, "cond_nconsts": cond_nconsts, "checkpoints": checkpoints}
-        return while_by_steps(run, *args, body_jaxpr=body_jaxpr, cond_jaxpr=cond_jaxpr, **sizes)
-    num_consts = cond_nconsts + body_nconsts
-    cond_consts, body_consts, carry = args[:cond_nconsts], args[cond_nconsts:num_consts], list(args[num_consts:])
-    avals = _avals_beside(body_jaxpr, [typeof(x) for x in (*body_consts, *carry)])
-    body = _stage_interpretation(run, body_jaxpr, avals)
-    carry_avals = avals[body_nconsts:]
-    condition = _stage_interpretation(run, cond_jaxpr, [*map(typeof, cond_consts), *carry_avals])
-    return while_p.bind(  # type: ignore[no-any-return]
-        *condition.consts,
-        *cond_consts,
-        *body.consts,
-        *body_consts,
-        *carry,
-        body_jaxpr=with_carry_types(f"interpret of while{where()}", _STEP, body, carry_avals),
-        body_nconsts=len(body.consts) + body_nconsts,
-        checkpoints=checkpoints,
-        cond_jaxpr=condition.jaxpr,
-        cond_nconsts=len(condition.consts) + cond_nconsts,
-    )
-
-
-def while_by_steps(
-    run: Run, *args: Value, body_jaxpr: Jaxpr, body_nconsts: int, checkpoints: int, cond_jaxpr: Jaxpr, cond_nconsts: int
-) -> list[Value]:
-    """Run condition and body of a loop in turn, by `run(jaxpr, *args)`."""
-    num_consts = cond_nconsts + body_nconsts
-    cond_consts, body_consts, carry = args[:cond_nconsts], args[cond_nconsts:num_consts], list(args[num_consts:])
-    types = _types_of_carry(body_jaxpr.in_avals[body_nconsts:], carry)
-    while _holds(run(cond_jaxpr, *cond_consts, *carry)[0]):
-        carry = _with_types("while", types, run(body_jaxpr, *body_consts, *carry))
-    return carry
-
-
-def _is_traced(args: Sequence[Value]) -> bool:
-    return current_trace() is not evaluation or any(isinstance(x, Tracer) for x in args)
-
-
-_STEP = "the step, interpreted by these rules,"
-
-
-def _avals_beside(jaxpr: Jaxpr, avals: Sequence[Any]) -> list[Any]:
-    """Return the types of operands, as weak as the program says where a rule has not changed the type."""
-    return list(map(_aval_beside, jaxpr.in_avals, avals))
-
-
-def _aval_beside(a: Any, b: Any) -> Any:
-    return a if a.shape == b.shape and a.dtype == b.dtype else b
-
-
-def _types_of_carry(in_avals: Sequence[Any], carry: Sequence[Value]) -> list[Any]:
-    """Return the types of a carry in the steps of a loop; None for a value that is no array."""
-    return [_aval_beside(a, typeof(x)) if is_array_like(x) else None for a, x in zip(in_avals, carry)]
-
-
-def _with_types(verb: str, types: Sequence[Any], carry: Sequence[Value]) -> list[Value]:
-    """Return a carry after a step, its weak arrays converted to their types before.
-
-    Raises: TypeError for an array of another type.
-    """
-    converted = list(carry)
-    for i, (aval, x) in enumerate(zip(types, carry)):
-        if aval is not None and is_array_like(x):
-            check_carry_type(f"interpret of {verb}{where()}", _STEP, f"[{i}]", aval, typeof(x))
-            converted[i] = as_carry(x, aval)
-    return converted
-
-
-def _stage_interpretation(run: Run, jaxpr: Jaxpr, avals: Sequence[Any]) -> Body:
-    """Return the staged interpretation of a program on operands of these types, with constants as leading arguments."""
-    staged = stage(partial(run, jaxpr), avals, verb="interpret")
-    (program,), consts = join_constants([staged])
-    return Body(program, consts, tree_structure([0] * len(program.outvars)))
-
-
-def _stack_rows(rows: Sequence[Value]) -> Value:
-    for x in rows:
-        if not is_array_like(x):
-            raise TypeError(
-                f"interpret met 'scan' with a result of class {type(x).__name__}, which cannot be stacked. "
-                "Give a rule for scan_p."
-            )
-    return stack([strong(x) for x in rows])
-
-
-def _holds(condition: Value) -> bool:
-    if not is_array_like(condition):
-        raise TypeError(
-            f"interpret met 'while' with a condition of class {type(condition).__name__}, which has no truth value. "
-            "Give a rule for while_p."
-        )
-    return bool(condition)
+    return _interpret_by(cond_on_values, run, index, *args, **params)
 
 
 cond_p.def_rule("interpret", cond_interpret)
-platform_dependent_p.def_rule("interpret", platform_interpret)
-scan_p.def_rule("interpret", scan_interpret)
-while_p.def_rule("interpret", while_interpret)
+platform_dependent_p.def_rule("interpret", partial(_interpret_by, platform_on_values))
+scan_p.def_rule("interpret", partial(_interpret_by, scan_on_values))
+while_p.def_rule("interpret", partial(_interpret_by, while_on_values))
+
+
+@shard_map_p.def_rule("interpret")
+def shard_map_interpret(run: Run, *args: Value, **params: Any) -> list[Value]:
+    """Stage the interpretation of the program, and bind a `shard_map` of it."""
+    trace = _Interpretation(run, args)
+    trace.has_arrays = True
+    return shard_map_on_values(trace, args, **params)
+
+
+# Functions with derivative rules
+
+
+def custom_interpret(primitive: Primitive, run: Run, *args: Value, jaxpr: Jaxpr, rules: CustomRules) -> list[Value]:
+    """Interpret the function; if a derivative may be asked for, make a call whose rules are interpreted too.
+
+    Raises: NotImplementedError for values that are no arrays, whose derivative rules would be lost.
+    """
+    trace = current_trace()
+    if only_evaluates(trace):
+        return run(jaxpr, *args)
+    name = f"{primitive.name}_p"
+    drop_rules = (
+        f"Give the table a rule for {name}; for instance {{{name}: lambda *xs, jaxpr, rules: interpret(jaxpr, table, "
+        "*xs)}, which drops them."
+    )
+    if not all(map(is_array_like, args)):
+        raise NotImplementedError(
+            f"interpret met a call of {rules.name}{where()} on values that are no arrays, and an outer transformation "
+            f"may need the derivative rules of the function. {drop_rules}"
+        )
+    adapted = _interpreted_rules(run, rules, [typeof(x) for x in args])
+    adapted.closure = (
+        "is interpreted by a rule that closes over a value that is being differentiated, but the derivative rules of "
+        f"the function cover its arguments only. {drop_rules}"
+    )
+    return list(trace.process_custom_derivative(primitive, partial(run, jaxpr), args, {"rules": adapted}))
+
+
+def _interpreted_rules(run: Run, rules: CustomRules, in_avals: Sequence[Any]) -> CustomRules:
+    """Return the rules of one call, interpreted; a transpose rule runs as it is, since it is not traced."""
+    closed = ClosedRules(rules, [], in_avals, run).rules
+    key, functions = (run, tuple(in_avals), rules.key), (*rules.functions, run)
+    return CustomRules(rules.name, key, functions, jvp=closed.jvp, fwd=closed.fwd, transpose=rules.transpose)
+
+
+custom_jvp_call_p.def_rule("interpret", partial(custom_interpret, custom_jvp_call_p))
+custom_vjp_call_p.def_rule("interpret", partial(custom_interpret, custom_vjp_call_p))
+custom_vmap_call_p.def_rule("interpret", lambda run, *args, jaxpr, rules: run(jaxpr, *args))
