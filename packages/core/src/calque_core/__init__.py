@@ -76,7 +76,7 @@ if _TYPE_CHECKING:
     from calque_core.meshes.partition_spec import PartitionSpec
     from calque_core.ops.batch_axes import matchaxis, moveaxis
     from calque_core.ops.callback import effects_barrier, host_callback, io_callback, pure_callback
-    from calque_core.ops.custom_rules import CustomRules
+    from calque_core.ops.custom_closures import CustomRules
     from calque_core.ops.ffi import ffi_call
     from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
     from calque_core.ops.operands import result_type
@@ -112,7 +112,7 @@ _LATE = {
     "calque_core.meshes.partition_spec": "PartitionSpec",
     "calque_core.ops.batch_axes": "matchaxis, moveaxis",
     "calque_core.ops.callback": "effects_barrier, host_callback, io_callback, pure_callback",
-    "calque_core.ops.custom_rules": "CustomRules",
+    "calque_core.ops.custom_closures": "CustomRules",
     "calque_core.ops.ffi": "ffi_call",
     "calque_core.ops.linear": "UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal",
     "calque_core.ops.operands": "result_type",

@@ -3,7 +3,7 @@
 One idea: the rule gets whole batches with their axis in front, and a bool in place of each array; it says which of its
 results have the axis.
 
-Read next: `ops/custom_rules.py` for the signature on lists.
+Read next: `ops/custom_closures.py` for the signature on lists.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from calque_core.calls.api_util import call as call_function
 from calque_core.calls.api_util import check_arrays
 from calque_core.custom.custom_call import CustomCall, returned_pair
-from calque_core.ops.custom_rules import BatchRule
+from calque_core.ops.custom_closures import BatchRule
 from calque_core.staging.stage import stage
 from calque_core.types.avals import typeof
 from calque_pytree import flatten_axes, tree_flatten

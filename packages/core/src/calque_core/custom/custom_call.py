@@ -32,7 +32,7 @@ from calque_core.memory.separate import copy_shared_tree, copy_writable
 from calque_core.memory.uncopied import Uncopied
 from calque_core.ops.convert import narrow
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
-from calque_core.ops.custom_rules import CustomRules
+from calque_core.ops.custom_closures import CustomRules
 from calque_core.ops.varying import as_varying
 from calque_core.traces.trace import current_trace, evaluation
 from calque_core.types.avals import is_array_like, typeof

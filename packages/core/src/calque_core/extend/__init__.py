@@ -70,7 +70,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.convert import narrow
     from calque_core.ops.custom import no_jvp_rule
     from calque_core.ops.custom_calls import call_by_rules
-    from calque_core.ops.custom_rules import Pullback, close_rules
+    from calque_core.ops.custom_closures import Pullback, close_rules
     from calque_core.ops.determinants import eliminated
     from calque_core.ops.diagonals import (
         as_rows, column_products, diagonal_of, inverse, inverse_gaps, on_diagonal, scale_columns,
@@ -212,7 +212,7 @@ _LATE = {
     "calque_core.ops.convert": "narrow",
     "calque_core.ops.custom": "no_jvp_rule",
     "calque_core.ops.custom_calls": "call_by_rules",
-    "calque_core.ops.custom_rules": "Pullback, close_rules",
+    "calque_core.ops.custom_closures": "Pullback, close_rules",
     "calque_core.ops.determinants": "eliminated",
     "calque_core.ops.diagonals": (
         "as_rows, column_products, diagonal_of, inverse, inverse_gaps, on_diagonal, scale_columns"

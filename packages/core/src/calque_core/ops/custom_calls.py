@@ -2,7 +2,7 @@
 
 One idea: such a trace applies the rules to its own tracers, and hands a call without them to its parent.
 
-Read next: `custom_rules.py` for the rules.
+Read next: `custom_closures.py` for the rules.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from calque_core.errors import UnexpectedTracerError
 from calque_core.jaxprs.captured import captured_tracers, cells_of
-from calque_core.ops.custom_rules import CustomRules, closure_message
+from calque_core.ops.custom_closures import CustomRules, closure_message
 from calque_core.traces.trace import hand_custom_down, only_evaluates
 from calque_core.types.avals import typeof
 

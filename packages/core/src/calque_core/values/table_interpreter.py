@@ -23,7 +23,7 @@ from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal, has_jaxpr
 from calque_core.memory.separate import copy_shared
 from calque_core.ops.cond import cond_p, join_constants
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
-from calque_core.ops.custom_rules import ClosedRules, CustomRules
+from calque_core.ops.custom_closures import ClosedRules, CustomRules
 from calque_core.ops.platform import platform_dependent_p
 from calque_core.ops.scan import scan_p
 from calque_core.ops.shard_map import shard_map_p
