@@ -68,9 +68,8 @@ if _TYPE_CHECKING:
     from calque_core.ops.complex import real_dtype
     from calque_core.ops.cond import chosen_branches, forget_staged_programs, join_constants, program_of
     from calque_core.ops.convert import narrow
-    from calque_core.ops.custom import no_jvp_rule
-    from calque_core.ops.custom_calls import call_by_rules
-    from calque_core.ops.custom_closures import Pullback, close_rules
+    from calque_core.ops.custom import Pullback, no_jvp_rule
+    from calque_core.ops.custom_closures import call_by_rules, close_rules
     from calque_core.ops.determinants import eliminated
     from calque_core.ops.diagonals import (
         as_rows, column_products, diagonal_of, inverse, inverse_gaps, on_diagonal, scale_columns,
@@ -210,9 +209,8 @@ _LATE = {
     "calque_core.ops.complex": "real_dtype",
     "calque_core.ops.cond": "chosen_branches, forget_staged_programs, join_constants, program_of",
     "calque_core.ops.convert": "narrow",
-    "calque_core.ops.custom": "no_jvp_rule",
-    "calque_core.ops.custom_calls": "call_by_rules",
-    "calque_core.ops.custom_closures": "Pullback, close_rules",
+    "calque_core.ops.custom": "Pullback, no_jvp_rule",
+    "calque_core.ops.custom_closures": "call_by_rules, close_rules",
     "calque_core.ops.determinants": "eliminated",
     "calque_core.ops.diagonals": (
         "as_rows, column_products, diagonal_of, inverse, inverse_gaps, on_diagonal, scale_columns"

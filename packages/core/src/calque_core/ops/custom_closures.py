@@ -7,7 +7,7 @@ function, tracing would never end.
 The parameters of an equation must outlive its trace.  Rules that close over tracers are therefore traced when the
 equation is made, and the tracers become operands; `close_rules` does this.
 
-Read next: `custom.py` for the equations; `custom_calls.py` for calls under traces that differentiate.
+Read next: `custom.py` for the equations; `jaxprs/captured.py` for the search for tracers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from calque_core.errors import UnexpectedTracerError
 from calque_core.frames.source import where
-from calque_core.jaxprs.captured import Search, search_for_tracers
+from calque_core.jaxprs.captured import Search, captured_tracers, cells_of, search_for_tracers
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, Var, jaxprs_in_params
 from calque_core.jaxprs.masks import marked, merged
@@ -26,8 +26,9 @@ from calque_core.ops.linear import Zero, instantiate_zeros, is_nonzero, with_int
 from calque_core.primitives.rules import settings_key
 from calque_core.record import Record
 from calque_core.staging.stage import JaxprTrace, hoist_tracers, stage
-from calque_core.traces.trace import Trace, current_trace
+from calque_core.traces.trace import Trace, current_trace, hand_custom_down, only_evaluates
 from calque_core.traces.tracer import Tracer
+from calque_core.types.avals import typeof
 from calque_core.types.dtypes import is_float
 
 Value = Any
@@ -125,17 +126,44 @@ class CustomRules:
         return f"<rules of {self.name}>"
 
 
-class Pullback(Record):
-    """The derivative of one call of a function with a vjp rule: a linear function, as an equation of a linear program.
+# Calls under a trace that differentiates
 
-    `fun(*operands)` returns the tangents of the results, of the types `out_avals`; it raises if the function has only a
-    vjp rule.  `transpose(operands, cts)` is a transpose rule.  Both leave out the tangents of integers.
+
+def call_by_rules(
+    trace: Any, primitive: Any, fun: Callable[..., Values], args: Values, params: dict[str, Any]
+) -> list[Value]:
+    """Return the results of a function under a trace that differentiates: its method `process_custom_derivative`.
+
+    The rules apply if an argument is a tracer of this trace; otherwise the parent processes the call.  A function
+    without derivative rules is differentiated as its operations are.
+    Raises: UnexpectedTracerError if the function, or a rule that runs, closes over such a tracer.
     """
+    rules: CustomRules = params["rules"]
+    if not rules.has_derivative:
+        return _differentiate_as_program(trace, primitive, fun, args, rules)
+    if any(trace.owns(x) for function in rules.functions[:1] for x in cells_of(function)):
+        raise UnexpectedTracerError(closure_message(rules))
+    try:
+        if any(trace.owns(x) for x in args):
+            return trace.process_primitive(primitive, args, params)  # type: ignore[no-any-return]
+        return hand_custom_down(trace.parent, primitive, fun, args, params)
+    except UnexpectedTracerError as error:
+        if any(trace.owns(x) for x in captured_tracers(rules.functions)):
+            raise UnexpectedTracerError(closure_message(rules)) from error
+        raise
 
-    name: str
-    fun: Callable[..., list[Value]]
-    transpose: Backward
-    out_avals: Sequence[Any]
+
+def _differentiate_as_program(
+    trace: Any, primitive: Any, fun: Callable[..., Values], args: Values, rules: CustomRules
+) -> list[Value]:
+    """Return the results of a function without derivative rules under a trace that differentiates.
+
+    If a trace below may map its derivative, the rule for batches must reach it: the function becomes an equation.
+    """
+    if rules.batch is None or only_evaluates(trace.parent):
+        return list(fun(*args))
+    jaxpr, rules, captured = rules.staged(fun, [typeof(x) for x in args])
+    return trace.process_primitive(primitive, [*captured, *args], {"jaxpr": jaxpr, "rules": rules})  # type: ignore[no-any-return]
 
 
 # Values that a function closes over
@@ -194,40 +222,45 @@ def close_rules(rules: CustomRules, in_avals: Sequence[Any]) -> tuple[CustomRule
 
 
 def _closed(rules: CustomRules, in_avals: Sequence[Any], search: Search) -> tuple[CustomRules, list[Tracer]]:
+    """Return the rules for operands preceded by the tracers found.  Raises: TypeError for a transpose rule."""
     if not search.tracers:
         return rules, []
+    if rules.transpose is not None:
+        raise TypeError(
+            f"{rules.name}{where()} has a transpose rule and closes over a traced value. Pass the value as an argument."
+        )
     key = ("closed", rules.key, tuple(in_avals), *settings_key())
-    closed = _being_closed(key)
-    if closed is None:
-        memo = _memo_for(search.tracers)
-        key_with_objects = (key, *map(id, search.objects))  # a variable of the closure may have been assigned since
-        closed, _ = memo.get(key_with_objects, (None, ()))
-        if closed is None:
-            closed = ClosedRules(rules, search.tracers, in_avals)
-            _trace_rules(closed, key)
-            memo[key_with_objects] = closed, search.objects  # the objects are kept, so that their ids stay their own
+    closing = next((trace.memo[key] for trace in _recording_traces() if key in trace.memo), None)
+    closed: ClosedRules = closing or _closed_once(rules, in_avals, search, key)
     return closed.rules, closed.tracers
 
 
-def _trace_rules(closed: ClosedRules, key: Hashable) -> None:
+def _closed_once(rules: CustomRules, in_avals: Sequence[Any], search: Search, key: Hashable) -> ClosedRules:
     """Trace the rules; meanwhile the current trace has them under `key`, since a rule calls its function."""
-    trace = current_trace()
-    memo = trace.memo if isinstance(trace, JaxprTrace) else {}
-    memo[key] = closed
-    try:
-        closed.trace_rules()
-    finally:
-        del memo[key]
+    memo, trace = _memo_for(search.tracers), current_trace()
+    key_with_objects = (key, *map(id, search.objects))  # a variable of the closure may have been assigned since
+    closed, _ = memo.get(key_with_objects, (None, ()))
+    if closed is None:
+        closed = ClosedRules(rules, search.tracers, in_avals)
+        innermost = trace.memo if isinstance(trace, JaxprTrace) else {}
+        innermost[key] = closed
+        try:
+            closed.trace_rules()
+        finally:
+            del innermost[key]
+        memo[key_with_objects] = closed, search.objects  # the objects are kept, so that their ids stay their own
+    return closed  # type: ignore[no-any-return]
 
 
-def _being_closed(key: Hashable) -> ClosedRules | None:
-    """Return the rules that the current trace or a parent is closing under this key."""
+def _recording_traces(owners: Sequence[Any] = ()) -> list[JaxprTrace]:
+    """Return the traces that record, from the current one outwards, until one of the `owners`."""
+    recording = []
     trace: Trace | None = current_trace()
     while trace is not None:
-        if isinstance(trace, JaxprTrace) and key in trace.memo:
-            return trace.memo[key]  # type: ignore[no-any-return]
-        trace = trace.parent
-    return None
+        if isinstance(trace, JaxprTrace):
+            recording.append(trace)
+        trace = None if any(trace is owner for owner in owners) else trace.parent
+    return recording
 
 
 def _memo_for(tracers: Sequence[Tracer]) -> dict[Any, Any]:
@@ -236,16 +269,8 @@ def _memo_for(tracers: Sequence[Tracer]) -> dict[Any, Any]:
     Rules that call their function are traced in a nest of functions once for each level; by inner memos, the number
     would double at each level.
     """
-    owners = {id(x._trace) for x in tracers}
-    trace: Trace | None = current_trace()
-    memo: dict[Any, Any] = {}
-    while trace is not None:
-        if isinstance(trace, JaxprTrace):
-            memo = trace.memo
-        if id(trace) in owners:
-            break
-        trace = trace.parent
-    return memo
+    recording = _recording_traces([x._trace for x in tracers])
+    return recording[-1].memo if recording else {}
 
 
 def _functions_without_tracers(jaxpr: Jaxpr) -> list[Any]:
@@ -268,10 +293,7 @@ def _functions_without_tracers(jaxpr: Jaxpr) -> list[Any]:
 
 
 Evaluate = Callable[..., list[Value]]  # of a program and its operands
-
-
-def _evaluated(jaxpr: Jaxpr, *args: Value) -> list[Value]:
-    return eval_jaxpr(jaxpr, jaxpr.consts, *args)
+_evaluate: Evaluate = lambda jaxpr, *args: eval_jaxpr(jaxpr, jaxpr.consts, *args)
 
 
 class RuleProgram(Record):
@@ -307,7 +329,7 @@ class ClosedRules:
     """
 
     def __init__(
-        self, held: CustomRules, tracers: list[Tracer], in_avals: Sequence[Any], evaluate: Evaluate = _evaluated
+        self, held: CustomRules, tracers: list[Tracer], in_avals: Sequence[Any], evaluate: Evaluate = _evaluate
     ) -> None:
         self.evaluate = evaluate
         self.held, self.tracers, self.in_avals = held, tracers, list(in_avals)
@@ -321,30 +343,18 @@ class ClosedRules:
         )
         self.rules.closure = held.closure
 
+    def program(self, name: str) -> RuleProgram:
+        """Return the program of one rule."""
+        if not self.programs:
+            self.trace_rules()
+        return self.programs[name]
+
     def trace_rules(self) -> None:
-        """Trace every rule.
-
-        Raises: TypeError for a transpose rule, which is not traced.
-        """
-        if self.held.transpose is not None:
-            raise TypeError(
-                f"{self.held.name}{where()} has a transpose rule and closes over a traced value. Pass the value as an "
-                "argument."
-            )
-        self.trace_derivatives()
-
-    def trace_derivatives(self) -> None:
         """Trace the rules of both modes, for nonzero tangents and cotangents."""
         if self.held.jvp is not None:
             self.trace("jvp", self.held.jvp, self.in_avals, self.in_avals)
         if self.held.fwd is not None:
             self.trace_fwd(self.held.fwd)
-
-    def program(self, name: str) -> RuleProgram:
-        """Return the program of one rule."""
-        if not self.programs:
-            self.trace_derivatives()
-        return self.programs[name]
 
     def trace_fwd(self, rule: FwdRule) -> None:
         """Trace both halves of a vjp rule."""
