@@ -28,8 +28,9 @@ if _TYPE_CHECKING:
     from calque_core.context import (
         DEFAULT_SETTINGS, Settings, active, allow_plans, entered, here, merely_evaluates, own_context,
     )
-    from calque_core.custom.batching_rule import flat_batch
-    from calque_core.custom.custom_call import CustomCall, CustomFunction, Signature, returned_pair, run_rule
+    from calque_core.custom.custom_call import (
+        CustomCall, CustomFunction, Signature, flat_batch, returned_pair, run_rule,
+    )
     from calque_core.distributions import FACADE, facade_fault, install_advice, install_command
     from calque_core.epoch import advance_rule_epoch, forget_with_rules
     from calque_core.errors import add_remedy, similar_name
@@ -171,8 +172,7 @@ _LATE = {
     "calque_core.context": (
         "DEFAULT_SETTINGS, Settings, active, allow_plans, entered, here, merely_evaluates, own_context"
     ),
-    "calque_core.custom.batching_rule": "flat_batch",
-    "calque_core.custom.custom_call": "CustomCall, CustomFunction, Signature, returned_pair, run_rule",
+    "calque_core.custom.custom_call": "CustomCall, CustomFunction, Signature, flat_batch, returned_pair, run_rule",
     "calque_core.distributions": "FACADE, facade_fault, install_advice, install_command",
     "calque_core.epoch": "advance_rule_epoch, forget_with_rules",
     "calque_core.errors": "add_remedy, similar_name",
