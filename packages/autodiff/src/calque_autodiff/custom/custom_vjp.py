@@ -249,13 +249,7 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[[Any], Any]]]) -> Callabl
     @named_after(fun)
     def fwd(*args: Any) -> tuple[Any, Any]:
         out, vjp = both(*tree_map(_writable_copy, args))
-
-        @named_after(vjp)
-        def cotangents(ct: Any) -> Any:
-            cts = vjp(ct)
-            return (cts,) if len(args) == 1 and not isinstance(cts, tuple) else cts
-
-        return out, _close_over_tracers(cotangents, out)
+        return out, _close_over_tracers(_with_tuple_result(vjp, len(args)), out)
 
     @named_after(fun)
     def bwd(residuals: Any, ct: Any) -> tuple[Any, ...]:
@@ -271,6 +265,17 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[[Any], Any]]]) -> Callabl
 def _writable_copy(x: Value) -> Value:
     """Return a copy of an array that the user can write to: the backward function may use it later."""
     return x.copy() if type(x) is np.ndarray else x
+
+
+def _with_tuple_result(vjp: Callable[[Any], Any], count: int) -> Callable[[Any], Any]:
+    """Return a backward function that returns a tuple, also for one argument."""
+
+    @named_after(vjp)
+    def cotangents(ct: Any) -> Any:
+        cts = vjp(ct)
+        return (cts,) if count == 1 and not isinstance(cts, tuple) else cts
+
+    return cotangents
 
 
 def _close_over_tracers(vjp: Callable[[Any], Any], out: Any) -> tuple[Callable[..., Any], list[Value]]:

@@ -236,8 +236,13 @@ def _closed(rules: CustomRules, in_avals: Sequence[Any], search: Search) -> tupl
 
 
 def _closed_once(rules: CustomRules, in_avals: Sequence[Any], search: Search, key: Hashable) -> ClosedRules:
-    """Trace the rules; meanwhile the current trace has them under `key`, since a rule calls its function."""
-    memo, trace = _memo_for(search.tracers), current_trace()
+    """Trace the rules; meanwhile the current trace has them under `key`, since a rule calls its function.
+
+    The outermost recording trace that may hold the tracers keeps the result: it outlives inner traces.  Rules that call
+    their function are traced in a nest of functions once for each level; kept inside, they would double at each level.
+    """
+    recording, trace = _recording_traces([x._trace for x in search.tracers]), current_trace()
+    memo = recording[-1].memo if recording else {}
     key_with_objects = (key, *map(id, search.objects))  # a variable of the closure may have been assigned since
     closed, _ = memo.get(key_with_objects, (None, ()))
     if closed is None:
@@ -261,16 +266,6 @@ def _recording_traces(owners: Sequence[Any] = ()) -> list[JaxprTrace]:
             recording.append(trace)
         trace = None if any(trace is owner for owner in owners) else trace.parent
     return recording
-
-
-def _memo_for(tracers: Sequence[Tracer]) -> dict[Any, Any]:
-    """Return the memo of the outermost recording trace that may hold the tracers: it outlives inner traces.
-
-    Rules that call their function are traced in a nest of functions once for each level; by inner memos, the number
-    would double at each level.
-    """
-    recording = _recording_traces([x._trace for x in tracers])
-    return recording[-1].memo if recording else {}
 
 
 def _functions_without_tracers(jaxpr: Jaxpr) -> list[Any]:
