@@ -104,7 +104,7 @@ class custom_jvp(CustomFunction[P, R]):
     def rules(self, call: CustomCall) -> CustomRules:
         """Return the rule, on lists, for one call."""
         if self.rule is None:
-            raise self.without_rule("defjvp")
+            raise self._without_rule("defjvp")
         return call.rules((self.rule,), jvp=flat_jvp(call, self.rule, self.symbolic_zeros))
 
 

@@ -106,7 +106,7 @@ class custom_vjp(CustomFunction[P, R]):
     def rules(self, call: CustomCall) -> CustomRules:
         """Return the rules, on lists, for one call."""
         if self.fwd is None or self.bwd is None:
-            raise self.without_rule("defvjp")
+            raise self._without_rule("defvjp")
         return call.rules(
             (self.fwd, self.bwd, self.jvp),
             jvp=None if self.jvp is None else flat_jvp(call, self.jvp, symbolic_zeros=False),

@@ -67,7 +67,7 @@ class custom_vmap(CustomFunction[P, R]):
     def rules(self, call: CustomCall) -> CustomRules:
         """Return the rule, on lists, for one call."""
         if self.rule is None:
-            raise self.without_rule("def_vmap")
+            raise self._without_rule("def_vmap")
         return call.rules((self.rule,), batch=flat_batch(call, self.rule))
 
 

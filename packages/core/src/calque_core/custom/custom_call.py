@@ -255,7 +255,7 @@ class CustomFunction(Uncopied, Generic[P, R]):
         """Return the rules, on lists, for one call."""
         raise NotImplementedError
 
-    def without_rule(self, method: str) -> AttributeError:
+    def _without_rule(self, method: str) -> AttributeError:
         """Return the error for a call before `method` has given a rule."""
         return AttributeError(
             f"{self.signature.caller} has no rule. Give one with {method}, or leave {self.signature.verb} out."

@@ -117,8 +117,7 @@ class CustomRules:
         jaxpr, captured = hoist_tracers(stage(fun, in_avals, verb="a call", user_fun=named))
         search = search_for_tracers(self.functions, _functions_without_tracers(jaxpr))
         rules, held = _closed(self, in_avals, search)
-        split = len(captured)
-        unused = [Var(x.aval) for x in held]  # only the rules need these tracers
+        split, unused = len(captured), [Var(x.aval) for x in held]  # only the rules need these tracers
         jaxpr = jaxpr.replace(invars=(*jaxpr.invars[:split], *unused, *jaxpr.invars[split:]))
         return jaxpr, after_consts(rules, split), [*captured, *held]
 
@@ -329,14 +328,8 @@ class ClosedRules:
         self.evaluate = evaluate
         self.held, self.tracers, self.in_avals = held, tracers, list(in_avals)
         self.programs: dict[str, RuleProgram] = {}
-        self.rules = CustomRules(
-            held.name,
-            ("closed", held.key, tuple(in_avals)),
-            (),
-            jvp=None if held.jvp is None else self.jvp,
-            fwd=None if held.fwd is None else self.fwd,
-        )
-        self.rules.closure = held.closure
+        self.rules = held.through(self, ("closed", tuple(in_avals)))
+        self.rules.functions = ()  # the tracers that they held are operands
 
     def program(self, name: str) -> RuleProgram:
         """Return the program of one rule."""
@@ -359,11 +352,12 @@ class ClosedRules:
             halves[:] = rule(primals, [is_float(a.dtype) for a in self.in_avals])
             return [*halves[0], *halves[1]], []
 
-        avals = self.trace("fwd", forward, self.in_avals, ()).jaxpr.out_avals
+        self.trace("fwd", forward, self.in_avals, ())
+        avals = self.programs["fwd"].jaxpr.out_avals
         self.num_outs, bwd = len(halves[0]), halves[2]
         self.trace("bwd", lambda res, cts: ([], bwd(res, cts)), avals[self.num_outs :], avals[: self.num_outs])
 
-    def trace(self, name: str, rule: JvpRule, avals: Sequence[Any], tangent_avals: Sequence[Any]) -> RuleProgram:
+    def trace(self, name: str, rule: JvpRule, avals: Sequence[Any], tangent_avals: Sequence[Any]) -> None:
         """Trace one rule, and store it with the positions of its leading operands among the tracers."""
         out_mask: list[bool] = []
 
@@ -377,28 +371,30 @@ class ClosedRules:
         staged = stage(flat, [*avals, *dot_avals], verb=f"the {name} rule", user_fun=named)
         jaxpr, hoisted = hoist_tracers(staged)
         positions = {id(x): i for i, x in enumerate(self.tracers)}
-        for x in hoisted:
-            if id(x) not in positions:
-                raise UnexpectedTracerError(
-                    f"the derivative rule of {self.held.name}{where()} uses a traced value of type {x.aval} that is "
-                    "not in its closure. Pass it as an argument, or use it through a variable of the enclosing "
-                    "function."
-                )
-        program = RuleProgram(jaxpr, [positions[id(x)] for x in hoisted], tangent_avals, out_mask, self.evaluate)
-        self.programs[name] = program
-        return program
+        strange = next((x for x in hoisted if id(x) not in positions), None)
+        if strange is not None:
+            raise UnexpectedTracerError(
+                f"the derivative rule of {self.held.name}{where()} uses a traced value of type {strange.aval} that is "
+                "not in its closure. Pass it as an argument, or use it through a variable of the enclosing function."
+            )
+        held = [positions[id(x)] for x in hoisted]
+        self.programs[name] = RuleProgram(jaxpr, held, tangent_avals, out_mask, self.evaluate)
 
-    def jvp(self, primals: Values, tangents: Values) -> Outputs:
-        """Apply the jvp rule."""
+    def jvp(self, rule: JvpRule, primals: Values, tangents: Values) -> Outputs:
+        """Run the program of the jvp rule."""
         program, count = self.program("jvp"), len(self.tracers)
         check_unperturbed(self.held, program.select(is_nonzero(tangents[:count])))
         outs, out_dots = program.run(program.select(primals), primals[count:], tangents[count:])
         return outs, [zero_tangent(x) if t is None else t for x, t in zip(outs, out_dots)]
 
-    def fwd(self, primals: Values, nonzeros: Sequence[bool]) -> ForwardHalf:
-        """Apply the fwd function; the tracers that bwd needs are put before its residuals."""
+    def fwd(self, rule: FwdRule, primals: Values, nonzeros: Sequence[bool]) -> ForwardHalf:
+        """Run the program of the fwd function; the tracers that bwd needs are put before its residuals."""
         forward, backward, count = self.program("fwd"), self.program("bwd"), len(self.tracers)
         check_unperturbed(self.held, [*forward.select(nonzeros), *backward.select(nonzeros)])
         results, _ = forward.run(forward.select(primals), primals[count:], ())
         outs, residuals = results[: self.num_outs], [*backward.select(primals), *results[self.num_outs :]]
         return outs, residuals, lambda res, cts: [*[None] * count, *backward.run((), res, cts)[1]]
+
+    def transpose(self, rule: Backward, operands: Values, cts: Values) -> list[Value]:
+        """Run a transpose rule as it is: it is not traced."""
+        return rule(operands, cts)

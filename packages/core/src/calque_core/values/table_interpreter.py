@@ -203,19 +203,14 @@ def custom_interpret(primitive: Primitive, run: Run, *args: Value, jaxpr: Jaxpr,
             f"interpret met a call of {rules.name}{where()} on values that are no arrays, and an outer transformation "
             f"may need the derivative rules of the function. {drop_rules}"
         )
-    adapted = _interpreted_rules(run, rules, [typeof(x) for x in args])
-    adapted.closure = (
+    in_avals = [typeof(x) for x in args]
+    closure = (
         "is interpreted by a rule that closes over a value that is being differentiated, but the derivative rules of "
         f"the function cover its arguments only. {drop_rules}"
     )
+    closed = ClosedRules(rules, [], in_avals, run)
+    adapted = rules.through(closed, (run, tuple(in_avals)), [run], closure)
     return list(trace.process_custom_derivative(primitive, partial(run, jaxpr), args, {"rules": adapted}))
-
-
-def _interpreted_rules(run: Run, rules: CustomRules, in_avals: Sequence[Any]) -> CustomRules:
-    """Return the rules of one call, interpreted; a transpose rule runs as it is, since it is not traced."""
-    closed = ClosedRules(rules, [], in_avals, run).rules
-    key, functions = (run, tuple(in_avals), rules.key), (*rules.functions, run)
-    return CustomRules(rules.name, key, functions, jvp=closed.jvp, fwd=closed.fwd, transpose=rules.transpose)
 
 
 custom_jvp_call_p.def_rule("interpret", partial(custom_interpret, custom_jvp_call_p))
