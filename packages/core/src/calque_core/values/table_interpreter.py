@@ -158,17 +158,7 @@ def _interpret_by(rule: Function, run: Run, *args: Value, **params: Any) -> list
     return rule(_Interpretation(run, args), args, **params)  # type: ignore[no-any-return]
 
 
-def cond_interpret(run: Run, index: Value, *args: Value, **params: Any) -> list[Value]:
-    """Interpret the chosen branch; if the index is traced, stage all branches and bind a `cond`."""
-    if not is_array_like(index):
-        raise TypeError(
-            f"interpret met 'cond' with an index of class {type(index).__name__}, which does not select a branch. Give "
-            "a rule for cond_p."
-        )
-    return _interpret_by(cond_on_values, run, index, *args, **params)
-
-
-cond_p.def_rule("interpret", cond_interpret)
+cond_p.def_rule("interpret", partial(_interpret_by, cond_on_values))
 platform_dependent_p.def_rule("interpret", partial(_interpret_by, platform_on_values))
 scan_p.def_rule("interpret", partial(_interpret_by, scan_on_values))
 while_p.def_rule("interpret", partial(_interpret_by, while_on_values))

@@ -73,7 +73,7 @@ def call_on_values(
 
 def cond_on_values(trace: Any, args: Sequence[Value], *, branches: Sequence[Jaxpr], **params: Any) -> list[Value]:
     """Run the chosen branch if the index is known; otherwise bind all branches on arrays."""
-    index = args[0]
+    index = _checked(args[0], cond_p, "an index", "does not select a branch")
     if trace.owns(index):
         index = run_under(trace.parent, trace.predicate, index.value)
     if known(index) is not unknown:
@@ -251,7 +251,8 @@ def _scan_by_steps(
         carry, rows[i] = _with_types("scan", types, outs[:num_carry]), outs[num_carry:]
     if not rows:
         return [*carry, *(np.zeros((0, *aval.shape), aval.dtype) for aval in jaxpr.out_avals[num_carry:])]
-    return [*carry, *map(_stack_rows, zip(*rows))]
+    checked = partial(_checked, primitive=scan_p, role="a result", fault="cannot be stacked")
+    return [*carry, *(stack([strong(checked(x)) for x in column]) for column in zip(*rows))]
 
 
 def _while_by_steps(
@@ -265,7 +266,7 @@ def _while_by_steps(
     """Run condition and body of a loop in turn, by `run(jaxpr, *args)`."""
     carry = list(init)
     types = _types_of_carry(body_jaxpr.in_avals[len(body_consts) :], carry)
-    while _holds(run(cond_jaxpr, *cond_consts, *carry)[0]):
+    while _checked(run(cond_jaxpr, *cond_consts, *carry)[0], while_p, "a condition", "has no truth value"):
         carry = _with_types("while", types, run(body_jaxpr, *body_consts, *carry))
     return carry
 
@@ -293,23 +294,14 @@ def _with_types(verb: str, types: Sequence[Any], carry: Sequence[Value]) -> list
     return converted
 
 
-def _stack_rows(rows: Sequence[Value]) -> Value:
-    for x in rows:
-        if not is_array_like(x):
-            raise TypeError(
-                f"interpret met 'scan' with a result of class {type(x).__name__}, which cannot be stacked. "
-                "Give a rule for scan_p."
-            )
-    return stack([strong(x) for x in rows])
-
-
-def _holds(condition: Value) -> bool:
-    if not is_array_like(condition):
+def _checked(x: Value, primitive: Primitive, role: str, fault: str) -> Value:
+    """Return a value that must be an array.  Raises: TypeError that names the primitive, and what it needs of `x`."""
+    if not is_array_like(x):
+        name = primitive.name
         raise TypeError(
-            f"interpret met 'while' with a condition of class {type(condition).__name__}, which has no truth value. "
-            "Give a rule for while_p."
+            f"interpret met '{name}' with {role} of class {type(x).__name__}, which {fault}. Give a rule for {name}_p."
         )
-    return bool(condition)
+    return x
 
 
 jit_p.def_rule("value", partial(call_on_values, jit_p))
