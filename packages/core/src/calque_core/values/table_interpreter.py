@@ -137,12 +137,16 @@ class _Interpretation(ValueTrace):
     """The values of an equation: each is a constant to this trace, and an array by itself."""
 
     verb = "interpret"
-    has_arrays = False  # whether a value is traced, so that inner programs are staged
 
-    def __init__(self, run: Run, args: Sequence[Value]) -> None:
+    def __init__(self, run: Run, args: Sequence[Value] | None) -> None:
         super().__init__(current_trace())
-        self._run_program = run  # type: ignore[method-assign]
-        self.has_arrays = self.parent is not evaluation or any(isinstance(x, Tracer) for x in args)
+        self._run_program, self.args = run, args  # type: ignore[method-assign]
+
+    @property
+    def has_arrays(self) -> bool:
+        """Whether inner programs are staged: always without `args`, otherwise if a value is traced."""
+        args = self.args
+        return args is None or self.parent is not evaluation or any(isinstance(x, Tracer) for x in args)
 
     def owns(self, x: Value) -> bool:
         return False
@@ -167,9 +171,7 @@ while_p.def_rule("interpret", partial(_interpret_by, while_on_values))
 @shard_map_p.def_rule("interpret")
 def shard_map_interpret(run: Run, *args: Value, **params: Any) -> list[Value]:
     """Stage the interpretation of the program, and bind a `shard_map` of it."""
-    trace = _Interpretation(run, args)
-    trace.has_arrays = True
-    return shard_map_on_values(trace, args, **params)
+    return shard_map_on_values(_Interpretation(run, None), args, **params)
 
 
 # Functions with derivative rules
