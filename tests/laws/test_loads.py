@@ -48,7 +48,7 @@ GRADIENT = {  # the modules of autodiff that `grad` of a first function loads, b
 OPERATORS = {  # the modules of core for operators and ufuncs of tracers, without the methods of arrays
     "arrays": "late_methods numpy_arithmetic numpy_names numpy_protocol numpy_sequences operators properties",
     "ops": (
-        "arithmetic axes broadcast compare complex convert create custom_calls custom_rules declare exponential "
+        "arithmetic axes broadcast compare complex convert create custom_closures declare exponential "
         "formulas linear numpy_calls operands ordering paddings reduce rounding scalars shape tangents ties "
         "trigonometric weakness"
     ),

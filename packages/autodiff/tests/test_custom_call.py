@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import custom_jvp, custom_rules, custom_vjp, grad, jvp, stop_gradient
-from calque_autodiff.custom.returned import checked_tangent
+from calque_autodiff.custom.custom_jvp import checked_tangent
 from calque_core import (
     ShapedArray,
     UnexpectedTracerError,

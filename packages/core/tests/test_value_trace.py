@@ -279,6 +279,28 @@ def test_a_counter_of_a_loop_stays_a_constant():
     assert [str(v.aval) for v in scan.outvars] == ["int64[]", "float64[]"]
 
 
+LOOPS = {
+    "scan": lambda x, y: lax.scan(lambda c, _: ((c[0] * x, c[1] + 1.0), None), (x, y), None, length=2)[0],
+    "while": lambda x, y: lax.while_loop(lambda c: c[1] < 2.0, lambda c: (c[0] * x, c[1] + 1.0), (x, y)),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_constant_that_a_loop_carries_has_the_type_of_its_program(name):
+    jaxpr = core.make_jaxpr(LOOPS[name])(np.float64(2.0), np.float64(0.5))
+    carried = []
+
+    def f(x):
+        out, count = core.eval_jaxpr(jaxpr, jaxpr.consts, x, 0.5)
+        carried.append(count)
+        return out
+
+    tagged(f, 2.0)
+    (count,) = carried
+    (expected,) = core.eval_jaxpr(jaxpr, jaxpr.consts, 2.0, 0.5)[1:]
+    assert (type(count), count) == (type(expected), expected) == (np.float64, 2.5)
+
+
 def test_a_carry_that_a_step_makes_a_value_is_lifted():
     assert tagged(lambda x: lax.scan(lambda c, _: (c * x, c), 1.0, None, length=3)[0], 2.0) == (8.0, 0)
 

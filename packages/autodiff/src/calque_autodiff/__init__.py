@@ -15,10 +15,9 @@ from calque_core.extend import late_names as _late_names
 # isort: off
 if _TYPE_CHECKING:
     from calque_autodiff import checkpoint_policies
-    from calque_autodiff.custom.custom_gradient import custom_gradient
     from calque_autodiff.custom.custom_jvp import custom_jvp
     from calque_autodiff.custom.custom_rules import custom_rules
-    from calque_autodiff.custom.custom_vjp import CustomVJPPrimal, custom_vjp
+    from calque_autodiff.custom.custom_vjp import CustomVJPPrimal, custom_gradient, custom_vjp
     from calque_autodiff.define import (
         defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, zero_derivative,
     )
@@ -46,10 +45,9 @@ if _TYPE_CHECKING:
 # Each module is imported when a program first uses one of its names.
 _LATE = {
     "calque_autodiff": "checkpoint_policies",
-    "calque_autodiff.custom.custom_gradient": "custom_gradient",
     "calque_autodiff.custom.custom_jvp": "custom_jvp",
     "calque_autodiff.custom.custom_rules": "custom_rules",
-    "calque_autodiff.custom.custom_vjp": "CustomVJPPrimal, custom_vjp",
+    "calque_autodiff.custom.custom_vjp": "CustomVJPPrimal, custom_gradient, custom_vjp",
     "calque_autodiff.define": "defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, zero_derivative",
     "calque_autodiff.jaxprs": "jvp_jaxpr, linearize_jaxpr",
     "calque_autodiff.linear_functions": "LinearFunction",

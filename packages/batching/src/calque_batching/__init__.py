@@ -24,9 +24,9 @@ if _TYPE_CHECKING:
     from calque_batching.axes import bdim_at_front, broadcast, matchaxis, moveaxis, not_mapped
     from calque_batching.batch_trace import AxisData, BatchTrace
     from calque_batching.batch_tracer import BatchTracer
+    from calque_batching.custom.custom_vmap import custom_vmap, sequential_vmap
     from calque_batching.define import defbatch, defbroadcasting, defreducer, defvectorized
     from calque_batching.jaxprs import batch_jaxpr_axes
-    from calque_batching.verbs.custom_vmap import custom_vmap, sequential_vmap
     from calque_batching.verbs.mapping import map
     from calque_batching.verbs.vmap import vmap
     from calque_batching.verbs.vmappable import register_vmappable, unregister_vmappable
@@ -38,9 +38,9 @@ _LATE = {
     "calque_batching.axes": "bdim_at_front, broadcast, matchaxis, moveaxis, not_mapped",
     "calque_batching.batch_trace": "AxisData, BatchTrace",
     "calque_batching.batch_tracer": "BatchTracer",
+    "calque_batching.custom.custom_vmap": "custom_vmap, sequential_vmap",
     "calque_batching.define": "defbatch, defbroadcasting, defreducer, defvectorized",
     "calque_batching.jaxprs": "batch_jaxpr_axes",
-    "calque_batching.verbs.custom_vmap": "custom_vmap, sequential_vmap",
     "calque_batching.verbs.mapping": "map",
     "calque_batching.verbs.vmap": "vmap",
     "calque_batching.verbs.vmappable": "register_vmappable, unregister_vmappable",

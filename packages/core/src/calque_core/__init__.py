@@ -72,12 +72,11 @@ if _TYPE_CHECKING:
     from calque_core.kits.matrix import rule_matrix
     from calque_core.kits.ravel import ravel_pytree
     from calque_core.kits.rewrite import map_jaxpr, rewrite
-    from calque_core.kits.table_interpreter import interpret
     from calque_core.meshes.mesh import AbstractMesh, Mesh
     from calque_core.meshes.partition_spec import PartitionSpec
     from calque_core.ops.batch_axes import matchaxis, moveaxis
     from calque_core.ops.callback import effects_barrier, host_callback, io_callback, pure_callback
-    from calque_core.ops.custom_rules import CustomRules
+    from calque_core.ops.custom_closures import CustomRules
     from calque_core.ops.ffi import ffi_call
     from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
     from calque_core.ops.operands import result_type
@@ -89,6 +88,7 @@ if _TYPE_CHECKING:
     from calque_core.traces.compile_time import ensure_compile_time_eval
     from calque_core.types.limits import finfo, iinfo
     from calque_core.types.promotion import promote_types
+    from calque_core.values.table_interpreter import interpret
     from calque_core.values.value_trace import ValueTrace, ValueTracer
 # isort: on
 # fmt: on
@@ -108,12 +108,11 @@ _LATE = {
     "calque_core.kits.matrix": "rule_matrix",
     "calque_core.kits.ravel": "ravel_pytree",
     "calque_core.kits.rewrite": "map_jaxpr, rewrite",
-    "calque_core.kits.table_interpreter": "interpret",
     "calque_core.meshes.mesh": "AbstractMesh, Mesh",
     "calque_core.meshes.partition_spec": "PartitionSpec",
     "calque_core.ops.batch_axes": "matchaxis, moveaxis",
     "calque_core.ops.callback": "effects_barrier, host_callback, io_callback, pure_callback",
-    "calque_core.ops.custom_rules": "CustomRules",
+    "calque_core.ops.custom_closures": "CustomRules",
     "calque_core.ops.ffi": "ffi_call",
     "calque_core.ops.linear": "UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal",
     "calque_core.ops.operands": "result_type",
@@ -125,6 +124,7 @@ _LATE = {
     "calque_core.traces.compile_time": "ensure_compile_time_eval",
     "calque_core.types.limits": "finfo, iinfo",
     "calque_core.types.promotion": "promote_types",
+    "calque_core.values.table_interpreter": "interpret",
     "calque_core.values.value_trace": "ValueTrace, ValueTracer",
 }
 

@@ -9,17 +9,23 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from calque_autodiff.custom.returned import checked_tangent
+import numpy as np
+
 from calque_core import CustomRules, Zero, add_tangents, float0, instantiate_zeros, typeof
 from calque_core.extend import (
     CustomCall,
     CustomFunction,
     check_callable,
+    copy_writable,
+    is_array_like,
     leaf_names,
     returned_pair,
     run_rule,
+    strong,
+    zero_of,
     zero_tangent,
 )
+from calque_core.lax import convert_element_type
 from calque_pytree import tree_flatten, tree_leaves, tree_map
 
 P = ParamSpec("P")
@@ -98,7 +104,7 @@ class custom_jvp(CustomFunction[P, R]):
     def rules(self, call: CustomCall) -> CustomRules:
         """Return the rule, on lists, for one call."""
         if self.rule is None:
-            raise AttributeError(f"{self.signature.caller} has no rule. Give one with defjvp, or leave custom_jvp out.")
+            raise self._without_rule("defjvp")
         return call.rules((self.rule,), jvp=flat_jvp(call, self.rule, self.symbolic_zeros))
 
 
@@ -145,3 +151,33 @@ def _ill_typed(who: str, out: Any, i: int, aval: Any, actual: str) -> str:
     advice = "zeros of dtype float0" if tangent_aval.dtype == float0 else str(tangent_aval)
     path = list(leaf_names("", out))[i]
     return f"{who} returned a tangent of {actual} for the output{path}, which is {aval}. Return {advice}."
+
+
+def checked_tangent(t: Value, aval: Any, message: Callable[[str], str], is_weak: bool = False) -> Value:
+    """Return `t`, which a rule returned as tangent or cotangent of a value of type `aval`; a `Zero` for None.
+
+    `is_weak` marks a Python scalar: it has no dtype of its own but its tangents have one, so `t` is converted.  An
+    array that is writable is copied: the rule may have kept it.
+    Raises: TypeError, with `message` of the type of `t`, if `t` does not fit.
+    """
+    tangent_aval = aval.to_tangent_aval()
+    if t is None or type(t) is Zero:
+        return zero_of(tangent_aval)
+    if not is_array_like(t) and getattr(t, "dtype", None) != float0:
+        raise TypeError(message(f"a value of type {type(t).__name__}"))
+    if tangent_aval.dtype == float0:
+        if getattr(t, "dtype", None) == float0:
+            return zero_of(tangent_aval)
+        raise TypeError(message(str(typeof(t))))
+    if type(t) in _PYTHON_NUMBERS and not tangent_aval.shape and np.can_cast(type(t), tangent_aval.dtype, "same_kind"):
+        return tangent_aval.dtype.type(t)
+    actual = typeof(t)
+    if is_weak and actual.shape == tangent_aval.shape and np.can_cast(actual.dtype, tangent_aval.dtype, "same_kind"):
+        return convert_element_type(t, tangent_aval.dtype)
+    if (actual.shape, actual.dtype) != (tangent_aval.shape, tangent_aval.dtype):
+        raise TypeError(message(str(actual)))
+    (t,) = copy_writable([t])
+    return strong(t)
+
+
+_PYTHON_NUMBERS = (int, float, complex)

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from calque_autodiff.custom.custom_jvp import flat_jvp
-from calque_autodiff.custom.custom_vjp import flat_fwd
-from calque_autodiff.custom.returned import checked_cotangents, one_each
+from calque_autodiff.custom.custom_vjp import checked_cotangents, flat_fwd, one_each
 from calque_autodiff.verbs.forward import jvp
 from calque_core import CustomRules, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal, typeof
 from calque_core.extend import (

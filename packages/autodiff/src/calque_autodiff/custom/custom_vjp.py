@@ -1,5 +1,7 @@
 """`custom_vjp`: a function with its own rule for reverse mode; `fwd` returns the residuals that `bwd` needs.
 
+`custom_gradient`: a function that returns its own backward function beside its result.
+
 Read next: `custom_rules.py`, for functions with rules of several kinds.
 """
 
@@ -7,25 +9,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from calque_autodiff.custom.custom_jvp import flat_jvp, rule_tangents
-from calque_autodiff.custom.returned import checked_cotangents, one_each
+import numpy as np
+
+from calque_autodiff.custom.custom_jvp import checked_tangent, flat_jvp, rule_tangents
 from calque_autodiff.verbs.forward import jvp
-from calque_core import CustomRules, UnexpectedTracerError, typeof
+from calque_core import CustomRules, UnexpectedTracerError, eval_jaxpr, float0, hoist_tracers, stage, typeof
 from calque_core.extend import (
     CustomCall,
     CustomFunction,
+    FlatFunction,
+    Signature,
     add_remedy,
+    captured_tracers,
     check_callable,
+    describe_function,
     describe_value,
     is_array_like,
     marked,
+    named_after,
     returned_pair,
     run_rule,
 )
 from calque_core.extend import call as call_user
-from calque_pytree import PyTreeDef, tree_flatten, tree_map
+from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_leaves, tree_map, tree_structure
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -97,7 +106,7 @@ class custom_vjp(CustomFunction[P, R]):
     def rules(self, call: CustomCall) -> CustomRules:
         """Return the rules, on lists, for one call."""
         if self.fwd is None or self.bwd is None:
-            raise AttributeError(f"{self.signature.caller} has no rule. Give one with defvjp, or leave custom_vjp out.")
+            raise self._without_rule("defvjp")
         return call.rules(
             (self.fwd, self.bwd, self.jvp),
             jvp=None if self.jvp is None else flat_jvp(call, self.jvp, symbolic_zeros=False),
@@ -158,3 +167,130 @@ def flat_bwd(
         return checked_cotangents(call, who, returned, in_avals)
 
     return backward
+
+
+def checked_cotangents(call: CustomCall, who: str, cts: Sequence[Any], avals: Sequence[Any]) -> list[Value]:
+    """Return the cotangents that a rule returned, a tree for each argument, as a list of one for each leaf.
+
+    Raises: TypeError that names the rule and the argument.
+    """
+    leaves: list[Value] = []
+    for i, (tree, ct) in enumerate(zip(call.in_tree.children(), cts)):
+        leaves += cotangent_leaves(tree, ct, f"{who} returned, for argument {i},")
+    messages = [partial(_ill_typed, call, who, i, aval) for i, aval in enumerate(avals)]
+    is_weak = [aval.weak_type for aval in avals]
+    return list(map(checked_tangent, leaves, [aval.strip_weak_type() for aval in avals], messages, is_weak))
+
+
+def _ill_typed(call: CustomCall, who: str, i: int, aval: Any, actual: str) -> str:
+    """Return the message for a cotangent that does not have the type of leaf `i` of the arguments."""
+    aval, name = aval.strip_weak_type(), call.arg_names()[i]
+    tangent_aval = aval.to_tangent_aval()
+    advice = "None, because it has no derivative" if tangent_aval.dtype == float0 else str(tangent_aval)
+    return f"{who} returned a cotangent of {actual} for {name}, which is {aval}. Return {advice}."
+
+
+def one_each(count: int) -> str:
+    """Return '2 cotangents', or '1 cotangent'."""
+    return f"{count} cotangent{'s' * (count != 1)}"
+
+
+def cotangent_leaves(tree: PyTreeDef, ct: Any, who: str) -> list[Value]:
+    """Return the leaves of `ct`, a cotangent of an argument of structure `tree`; None stands for a zero subtree.
+
+    Raises: TypeError if the structures differ.
+    """
+    if tree.is_leaf and is_array_like(ct):  # nearly always
+        return [ct]
+    nonzero_leaves = [x for x in tree_leaves(ct, is_leaf=lambda x: x is None) if x is not None]
+    try:
+        leaves = flatten_axes("the cotangent", tree, ct)
+        fits = len(nonzero_leaves) == sum(x is not None for x in leaves)  # only None may stand for more than one leaf
+    except ValueError:
+        fits = False
+    if not fits:
+        raise TypeError(
+            f"{who} a cotangent of the structure {tree_structure(ct)}, but the argument has the structure {tree}. "
+            "Return one cotangent for each leaf; None stands for zero."
+        )
+    return leaves
+
+
+def custom_gradient(fun: Callable[P, tuple[R, Callable[[Any], Any]]]) -> Callable[P, R]:
+    """Return a function of `out` with a derivative of its own, from `fun`, which returns the pair `(out, vjp)`.
+
+    `vjp(ct)` takes a cotangent of the output and returns a tuple of cotangents, one per argument; for one argument it
+    may return the cotangent bare.  It may use any value that `fun` has computed.  Forward mode needs a rule of its
+    own: `custom_vjp` takes one for each mode.
+    Raises: TypeError if `fun` returns no such pair.
+
+    >>> from calque_autodiff import custom_gradient, grad
+    >>> @custom_gradient
+    ... def square(x):
+    ...     return x * x, lambda ct: ct * 2.0 * x
+    >>> square(3.0), grad(square)(3.0)
+    (9.0, np.float64(6.0))
+    """
+    check_callable(fun, "custom_gradient")
+
+    def both(*args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], Any]]:
+        pair = call_user(fun, "custom_gradient", *args, **kwargs)
+        if not (isinstance(pair, tuple) and len(pair) == 2 and callable(pair[1])):
+            raise TypeError(
+                f"custom_gradient of {describe_function(fun)}: the function returned {describe_value(pair)}. Return a "
+                "pair: the output, and a function from its cotangent to the cotangents of the arguments."
+            )
+        return pair
+
+    @named_after(fun)
+    def value(*args: Any, **kwargs: Any) -> Any:
+        return both(*args, **kwargs)[0]
+
+    @named_after(fun)
+    def fwd(*args: Any) -> tuple[Any, Any]:
+        out, vjp = both(*tree_map(_writable_copy, args))
+        return out, _close_over_tracers(_with_tuple_result(vjp, len(args)), out)
+
+    @named_after(fun)
+    def bwd(residuals: Any, ct: Any) -> tuple[Any, ...]:
+        cotangents, tracers = residuals
+        return cotangents(tracers, ct)  # type: ignore[no-any-return]
+
+    function = custom_vjp(value)
+    function.signature = Signature("custom_gradient", value, (), ())
+    function.defvjp(fwd, bwd)
+    return function
+
+
+def _writable_copy(x: Value) -> Value:
+    """Return a copy of an array that the user can write to: the backward function may use it later."""
+    return x.copy() if type(x) is np.ndarray else x
+
+
+def _with_tuple_result(vjp: Callable[[Any], Any], count: int) -> Callable[[Any], Any]:
+    """Return a backward function that returns a tuple, also for one argument."""
+
+    @named_after(vjp)
+    def cotangents(ct: Any) -> Any:
+        cts = vjp(ct)
+        return (cts,) if count == 1 and not isinstance(cts, tuple) else cts
+
+    return cotangents
+
+
+def _close_over_tracers(vjp: Callable[[Any], Any], out: Any) -> tuple[Callable[..., Any], list[Value]]:
+    """Return a backward function of its captured tracers and a cotangent, and these tracers.
+
+    The trace of the forward half may have ended when it is called.
+    """
+    if not captured_tracers([vjp]):
+        return lambda _, ct: vjp(ct), []
+    _, in_tree = tree_flatten(((out,), {}))
+    flat = FlatFunction(vjp, in_tree, "custom_gradient")
+    avals = [typeof(x).strip_weak_type().to_tangent_aval() for x in tree_leaves(out)]
+    jaxpr, tracers = hoist_tracers(stage(flat, avals, verb="custom_gradient", user_fun=vjp))
+
+    def run(values: list[Value], ct: Any) -> Any:
+        return flat.out_tree.unflatten(eval_jaxpr(jaxpr, jaxpr.consts, *values, *tree_leaves(ct)))
+
+    return run, list(tracers)

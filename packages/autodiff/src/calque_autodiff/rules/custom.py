@@ -6,7 +6,7 @@ program; the backward half is the transpose of that equation.
 
 A function with a rule for batches alone is differentiated as its program, in equations with rules for batches.
 
-Read next: `batches.py`, which differentiates rules for batches.
+Read next: `custom_batches.py`, which differentiates rules for batches.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from calque_autodiff.jaxprs import jvp_jaxpr, jvp_of_call, linearize_jaxpr
 from calque_autodiff.partial_eval import at_places
-from calque_autodiff.rules.batches import JvpBatch, TransposeBatch
+from calque_autodiff.rules.custom_batches import JvpBatch, TransposeBatch
 from calque_autodiff.traces.tangent_trace import TangentTrace, captured_by_rules, record, record_whole
 from calque_autodiff.transpose import backward_pass, transpose_jaxpr, transpose_of_call
 from calque_core import (
@@ -155,13 +155,11 @@ def _pullback(
 
 def _read_only(values: Sequence[Value]) -> list[Value]:
     """Return a read-only view of each array: other equations, and another pull, compute with the same memory."""
-    return [_read_only_view(x) if type(x) is np.ndarray and x.flags.writeable else x for x in values]
-
-
-def _read_only_view(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    view = x.view()
-    view.flags.writeable = False
-    return view
+    views = [x.view() if type(x) is np.ndarray and x.flags.writeable else x for x in values]
+    for x, view in zip(values, views):
+        if view is not x:
+            view.flags.writeable = False
+    return views
 
 
 custom_vjp_linear_p.def_hole("jvp", "it runs forwards by the jvp rule of its function, if there is one")

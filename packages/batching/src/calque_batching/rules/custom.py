@@ -1,52 +1,182 @@
 """Batching functions with rules of their own: their programs and derivative rules run on whole batches.
 
-A function with a rule for batches is the result of this rule.
+One idea: the function and each of its rules run under a new trace of the mapped axis, over the current trace.  All
+these traces share a tag: a captured tracer of one has its batch axis in each of them.  All results, of the function and
+of its rules, have their batch axis in front.  A function with a rule for batches is the result of this rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from calque_batching.batch_trace import AxisData
+from calque_batching.axes import matchaxis, moveaxis
+from calque_batching.batch_trace import AxisData, BatchTrace
+from calque_batching.batch_tracer import BatchTracer
 from calque_batching.jaxprs import batch_jaxpr_axes
-from calque_batching.verbs.custom import CustomBatch
-from calque_core import CustomRules, Jaxpr, Primitive, current_trace, jaxpr_as_fun, typeof
-from calque_core.extend import Pullback, named_axes
-from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p, squeeze
+from calque_core import (
+    CustomRules,
+    Jaxpr,
+    Primitive,
+    UndefinedPrimal,
+    Zero,
+    current_trace,
+    jaxpr_as_fun,
+    tracing,
+    typeof,
+)
+from calque_core.extend import Pullback, entered, here, named_axes, shaped_array, undefined_of, zero_of
+from calque_core.lax import (
+    custom_jvp_call_p,
+    custom_vjp_call_p,
+    custom_vjp_linear_p,
+    custom_vmap_call_p,
+    reduce_sum,
+    squeeze,
+)
 from calque_core.lax import slice as slice_of
 
 Value = Any
+Values = Sequence[Value]
+Rule = Callable[..., Any]  # of the signature that `CustomRules` gives
 Dims = Sequence[int | None]
 
 
-def custom_batch(primitive: Primitive) -> Any:
-    """Return the batching rule of one of the three primitives.
+class CustomBatch:
+    """One call for a whole batch: `dims` are the batch dimensions of the arguments.
 
-    It takes the function as a program, `jaxpr`, or during a call as `fun`, with the `tag` of the trace whose tracers
-    the function may close over.  A result that a collective makes equal for all elements has no batch axis; derivative
-    rules see it with one, as for every result, because their cotangents have one.
+    `out_dims` are the batch dimensions of the results before they move to the front; None before the function runs.
     """
 
-    def batch(
-        axis: AxisData, args: Sequence[Value], dims: Dims, *, rules: CustomRules, **program: Any
-    ) -> tuple[list[Value], list[int | None]]:
-        call = CustomBatch(axis, dims, program.get("tag"))
-        fun = program["fun"] if "fun" in program else jaxpr_as_fun(program["jaxpr"])
-        batch_rule = rules.batch if any(d is not None for d in dims) else None
-        if not rules.has_derivative:
-            return call.by_operations(fun, args) if batch_rule is None else call.by_rule(batch_rule, args)
-        whole = partial(call.function, fun) if batch_rule is None else partial(call.whole_by_rule, batch_rule)
-        params = {"rules": call.rules(rules)}
-        outs = current_trace().process_custom_derivative(primitive, whole, args, params)
-        if batch_rule is not None or axis.name is None or not axis.size:
-            return outs, [0] * len(outs)
-        out_dims = call.out_dims if "fun" in program else _dims_of_program(program["jaxpr"], axis, dims)
-        is_reduced = [False] * len(outs) if out_dims is None else [dim is None for dim in out_dims]
-        return [_first(x) if r else x for x, r in zip(outs, is_reduced)], [None if r else 0 for r in is_reduced]
+    def __init__(self, axis: AxisData, dims: Dims, tag: object = None) -> None:
+        self.axis, self.dims, self.tag = axis, tuple(dims), tag
+        self.out_dims: Dims | None = None
 
-    return batch
+    def rules(self, rules: CustomRules) -> CustomRules:
+        """Return the rules for whole batches."""
+        return rules.through(self, ("batch", self.axis, self.dims))
+
+    @contextmanager
+    def trace(self) -> Iterator[BatchTrace]:
+        """Enter a trace of this axis, over the current trace."""
+        axis_env, own = here().axis_env, (self.axis.name, self.axis.size)
+        if self.axis.name is not None and own not in axis_env:
+            axis_env = (*axis_env, own)
+        with tracing(BatchTrace(current_trace(), self.axis, self.tag)) as trace, entered(axis_env=axis_env):
+            yield trace
+
+    # The function and its rules, on whole batches
+
+    def by_rule(self, rule: Rule, args: Values) -> tuple[list[Value], list[int | None]]:
+        """Run a batching rule; return its results and their batch dimensions."""
+        in_front = [x if d is None else moveaxis(x, d, 0) for x, d in zip(args, self.dims)]
+        outs, is_mapped = rule(self.axis.size, [d is not None for d in self.dims], in_front)
+        return list(outs), [0 if m else None for m in is_mapped]
+
+    def whole_by_rule(self, rule: Rule, *args: Value) -> list[Value]:
+        """Run a batching rule; return whole batches."""
+        return self.in_front(*self.by_rule(rule, args))
+
+    def by_operations(self, fun: Callable[..., Values], args: Values) -> tuple[list[Value], list[int | None]]:
+        """Run the function on elements; return the results and their batch dimensions."""
+        with self.trace() as trace:
+            return trace.split(fun(*elements(trace, args, self.dims)))
+
+    def function(self, fun: Callable[..., Values], *args: Value) -> list[Value]:
+        """Run the function on elements; return whole batches."""
+        outs, self.out_dims = self.by_operations(fun, args)
+        return self.in_front(outs, self.out_dims)
+
+    def jvp(self, rule: Rule, primals: Values, tangents: Values) -> tuple[list[Value], list[Value]]:
+        with self.trace() as trace:
+            outs, out_dots = rule(elements(trace, primals, self.dims), elements(trace, tangents, self.dims))
+            return self.whole(trace, outs), self.whole(trace, out_dots)
+
+    def fwd(self, rule: Rule, primals: Values, nonzeros: Sequence[bool]) -> tuple[list[Value], list[Value], Rule]:
+        """Run the forward half of a vjp rule; the backward half gets the batch dimensions of the residuals."""
+        with self.trace() as trace:
+            outs, residuals, bwd = rule(elements(trace, primals, self.dims), nonzeros)
+            whole, dims = trace.split(residuals)
+            return self.whole(trace, outs), whole, partial(self.bwd, bwd, dims)
+
+    def bwd(self, rule: Rule, dims: Dims, known: Values, cts: Values) -> list[Value]:
+        """Run the backward half of a vjp rule on residuals, or a transpose rule on operands."""
+        with self.trace() as trace:
+            in_cts = rule(elements(trace, known, dims), elements(trace, cts, [0] * len(cts)))
+            return [self.argument_cotangent(trace, ct, d) for ct, d in zip(in_cts, self.dims)]
+
+    def transpose(self, rule: Rule, operands: Values, cts: Values) -> list[Value]:
+        return self.bwd(rule, self.dims, operands, cts)
+
+    # Whole batches of results and cotangents
+
+    def in_front(self, outs: Values, dims: Dims) -> list[Value]:
+        """Return whole batches with their axis in front."""
+        return [matchaxis(x, d, 0, self.axis.size) for x, d in zip(outs, dims)]
+
+    def whole(self, trace: BatchTrace, outs: Values) -> list[Value]:
+        """Return whole batches of elements, with their axis in front; a `Zero` stays one."""
+        return [zero_of(self.batched_aval(x.aval)) if type(x) is Zero else self.placed(trace, x, 0) for x in outs]
+
+    def argument_cotangent(self, trace: BatchTrace, ct: Value, dim: int | None) -> Value:
+        """Return the cotangent of an argument; an unmapped argument gets the sum over all elements."""
+        if ct is None or type(ct) is Zero:
+            return None
+        return reduce_sum(self.placed(trace, ct, 0), (0,)) if dim is None else self.placed(trace, ct, dim)
+
+    def placed(self, trace: BatchTrace, x: Value, dim: int) -> Value:
+        """Return the whole batch of a value, with its axis at `dim`."""
+        (array,), (source,) = trace.split([x])
+        return matchaxis(array, source, dim, self.axis.size)
+
+    def batched_aval(self, aval: Any) -> Any:
+        """Return the type of a whole batch of results."""
+        return shaped_array((self.axis.size, *aval.shape), aval.dtype).varying(aval.vma)
+
+
+def elements(trace: BatchTrace, values: Values, dims: Dims) -> list[Value]:
+    """Return one element of each batch; a placeholder of a batch becomes a placeholder of one element."""
+    return [
+        x if d is None else _placeholder(x, d) if type(x) in _PLACEHOLDERS else BatchTracer(trace, x, d)
+        for x, d in zip(values, dims)
+    ]
+
+
+_PLACEHOLDERS = {Zero: zero_of, UndefinedPrimal: undefined_of}
+
+
+def _placeholder(x: Zero | UndefinedPrimal, dim: int) -> Any:
+    """Return the placeholder of one element from the placeholder of a batch."""
+    shape = x.aval.shape
+    return _PLACEHOLDERS[type(x)](x.aval.update(shape=(*shape[:dim], *shape[dim + 1 :])).strip_weak_type())
+
+
+# The rules of the equations
+
+
+def custom_batch(
+    primitive: Primitive, axis: AxisData, args: Values, dims: Dims, *, rules: CustomRules, **program: Any
+) -> tuple[list[Value], list[int | None]]:
+    """Batch one of the three primitives: its function is a program, `jaxpr`, or during a call `fun`.
+
+    `fun` comes with the `tag` of the trace whose tracers the function may close over.  A result that a collective makes
+    equal for all elements has no batch axis; derivative rules see it with one, as for every result, because their
+    cotangents have one.
+    """
+    call = CustomBatch(axis, dims, program.get("tag"))
+    fun = program["fun"] if "fun" in program else jaxpr_as_fun(program["jaxpr"])
+    batch_rule = rules.batch if any(d is not None for d in dims) else None
+    if not rules.has_derivative:
+        return call.by_operations(fun, args) if batch_rule is None else call.by_rule(batch_rule, args)
+    whole = partial(call.function, fun) if batch_rule is None else partial(call.whole_by_rule, batch_rule)
+    outs = current_trace().process_custom_derivative(primitive, whole, args, {"rules": call.rules(rules)})
+    if batch_rule is not None or axis.name is None or not axis.size:
+        return outs, [0] * len(outs)
+    out_dims = call.out_dims if "fun" in program else _dims_of_program(program["jaxpr"], axis, dims)
+    is_reduced = [False] * len(outs) if out_dims is None else [dim is None for dim in out_dims]
+    return [_first(x) if r else x for x, r in zip(outs, is_reduced)], [None if r else 0 for r in is_reduced]
 
 
 def _dims_of_program(jaxpr: Jaxpr, axis: AxisData, dims: Dims) -> Dims | None:
@@ -61,7 +191,7 @@ def _first(x: Value) -> Value:
 
 
 for _primitive in (custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p):
-    _primitive.def_rule("axis_batch", custom_batch(_primitive))
+    _primitive.def_rule("axis_batch", partial(custom_batch, _primitive))
 
 
 @custom_vjp_linear_p.def_rule("axis_batch")

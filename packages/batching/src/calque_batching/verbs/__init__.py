@@ -1,1 +1,1 @@
-"""The transformations: vmap, map, and batching rules of one function."""
+"""The transformations: vmap, map, and classes that can be mapped."""

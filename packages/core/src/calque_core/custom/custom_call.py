@@ -3,7 +3,7 @@
 One idea: primitives and traces pass lists; the author of a rule works with the arguments and results of the function.
 This module translates, and raises an error that names the rule or the function whose values do not fit.
 
-Read next: `batching_rule.py` for rules for batches; the package of derivatives has the other kinds.
+Read next: `ops/custom_closures.py` for rules on lists; the package of derivatives translates its own kinds of rules.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
+import numpy as np
+
 from calque_core.calls.api_util import (
     arg_names,
     array_leaves,
-    call,
     check_arrays,
     check_callable,
     describe_value,
     normalize_argnums,
     parameters_of,
 )
+from calque_core.calls.api_util import call as call_function
 from calque_core.calls.static_arguments import static_arguments
 from calque_core.context import here, own_context
 from calque_core.frames.names import named_after
@@ -32,11 +34,12 @@ from calque_core.memory.separate import copy_shared_tree, copy_writable
 from calque_core.memory.uncopied import Uncopied
 from calque_core.ops.convert import narrow
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
-from calque_core.ops.custom_rules import CustomRules
+from calque_core.ops.custom_closures import BatchRule, CustomRules
 from calque_core.ops.varying import as_varying
+from calque_core.staging.stage import stage
 from calque_core.traces.trace import current_trace, evaluation
 from calque_core.types.avals import is_array_like, typeof
-from calque_pytree import PyTreeDef, tree_flatten, tree_map
+from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_map
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -158,7 +161,7 @@ class CustomCall:
     def fun(self, *leaves: Value) -> list[Value]:
         """Run the function on leaves; return the leaves of its result."""
         args = self.signature.merged(self.statics, self.in_tree.unflatten(leaves))
-        return self.outputs(call(self.signature.fun, self.signature.verb, *args), self.signature.fun)
+        return self.outputs(call_function(self.signature.fun, self.signature.verb, *args), self.signature.fun)
 
     def outputs(self, out: Any, function: Callable[..., Any]) -> list[Value]:
         """Return the leaves of `out`, which the function or one of its rules returned; a rule may have kept an array.
@@ -252,6 +255,12 @@ class CustomFunction(Uncopied, Generic[P, R]):
         """Return the rules, on lists, for one call."""
         raise NotImplementedError
 
+    def _without_rule(self, method: str) -> AttributeError:
+        """Return the error for a call before `method` has given a rule."""
+        return AttributeError(
+            f"{self.signature.caller} has no rule. Give one with {method}, or leave {self.signature.verb} out."
+        )
+
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the function's result; transformations around the call use the rules."""
         try:
@@ -289,7 +298,7 @@ def run_rule(rule: Callable[..., Any], caller: str, *args: Any) -> Any:
     before = context.source
     try:
         context.source = None
-        return call(rule, caller, *args)
+        return call_function(rule, caller, *args)
     finally:
         context.source = before
 
@@ -306,6 +315,61 @@ def returned_pair(who: str, returned: Any, second: str) -> Sequence[Any]:
     if not (isinstance(returned, (tuple, list)) and len(returned) == 2):
         raise TypeError(f"{who} returned {describe_value(returned)}. Return a pair: the output, and {second}.")
     return returned
+
+
+# Rules for batches
+
+
+def flat_batch(call: CustomCall, rule: Callable[..., Any]) -> BatchRule:
+    """Return a user's batching rule as a function of lists.
+
+    `rule(axis_size, in_batched, *args)` returns `(out, out_batched)`; `in_batched` and `out_batched` are pytrees of
+    bools, one for each array.
+    Raises: TypeError or ValueError, naming rule and function, if the results do not fit those of the function.
+    """
+
+    def batch(size: int, is_mapped: Sequence[bool], leaves: Sequence[Value]) -> tuple[list[Value], list[bool]]:
+        if call.out_tree is None:  # the function has not run, so its types are not known
+            in_avals = [_element(x) if m else typeof(x) for x, m in zip(leaves, is_mapped)]
+            stage(call.fun, in_avals, verb="vmap", user_fun=call.signature.fun)
+        args = call.signature.merged(call.statics, call.in_tree.unflatten(leaves))
+        mapped = call.signature.merged([False] * len(call.statics), call.in_tree.unflatten(is_mapped))
+        who = call.rule_name("batching rule", rule)
+        returned = call_function(rule, "the batching rule", size, tuple(mapped), *args)
+        out, is_batched = returned_pair(who, returned, "whether it is batched")
+        outs, tree = tree_flatten(out)
+        try:
+            out_batched = flatten_axes("out_batched", tree, is_batched)
+        except ValueError as error:
+            raise TypeError(f"{who}: {error}") from None
+        check_arrays(outs, lambda: [f"output {i}" for i in range(len(outs))], who, "Return arrays and scalars.")
+        for x, m in zip(outs, out_batched):
+            _check_batch(who, x, m, size)
+        avals = [_element(x) if m else typeof(x).strip_weak_type() for x, m in zip(outs, out_batched)]
+        call.check_form(tree, avals, f"{who}, for one element,")
+        return outs, out_batched
+
+    return batch
+
+
+def _element(batch: Value) -> Any:
+    """Return the type of one element of a batch."""
+    aval = typeof(batch).strip_weak_type()
+    return aval.update(shape=aval.shape[1:])
+
+
+def _check_batch(who: str, out: Value, is_batched: Any, size: int) -> None:
+    """Check that an output of a batching rule has a batch axis in front if the rule says so.
+
+    Raises: TypeError if `is_batched` is not a bool; ValueError if the first axis does not have the batch's size.
+    """
+    if not isinstance(is_batched, (bool, np.bool_)):
+        raise TypeError(f"{who} returned out_batched={is_batched!r}. Return True or False for each output.")
+    if is_batched and typeof(out).shape[:1] != (size,):
+        raise ValueError(
+            f"{who} returned {typeof(out)} as a batch of {size}. Put the batch axis, of size {size}, in front, or "
+            "return False for an output without a batch axis."
+        )
 
 
 _MAKE_STATIC = (

@@ -28,8 +28,9 @@ if _TYPE_CHECKING:
     from calque_core.context import (
         DEFAULT_SETTINGS, Settings, active, allow_known, entered, here, merely_evaluates, own_context,
     )
-    from calque_core.custom.batching_rule import flat_batch
-    from calque_core.custom.custom_call import CustomCall, CustomFunction, Signature, returned_pair, run_rule
+    from calque_core.custom.custom_call import (
+        CustomCall, CustomFunction, Signature, flat_batch, returned_pair, run_rule,
+    )
     from calque_core.distributions import FACADE, facade_fault, install_advice, install_command
     from calque_core.epoch import advance_rule_epoch, forget_with_rules
     from calque_core.errors import add_remedy, similar_name
@@ -68,9 +69,8 @@ if _TYPE_CHECKING:
     from calque_core.ops.complex import real_dtype
     from calque_core.ops.cond import chosen_branches, forget_staged_programs, join_constants, program_of
     from calque_core.ops.convert import narrow
-    from calque_core.ops.custom import no_jvp_rule
-    from calque_core.ops.custom_calls import call_by_rules
-    from calque_core.ops.custom_rules import Pullback, close_rules
+    from calque_core.ops.custom import Pullback, no_jvp_rule
+    from calque_core.ops.custom_closures import call_by_rules, close_rules
     from calque_core.ops.determinants import eliminated
     from calque_core.ops.diagonals import (
         as_rows, column_products, diagonal_of, inverse, inverse_gaps, on_diagonal, scale_columns,
@@ -172,8 +172,7 @@ _LATE = {
     "calque_core.context": (
         "DEFAULT_SETTINGS, Settings, active, allow_known, entered, here, merely_evaluates, own_context"
     ),
-    "calque_core.custom.batching_rule": "flat_batch",
-    "calque_core.custom.custom_call": "CustomCall, CustomFunction, Signature, returned_pair, run_rule",
+    "calque_core.custom.custom_call": "CustomCall, CustomFunction, Signature, flat_batch, returned_pair, run_rule",
     "calque_core.distributions": "FACADE, facade_fault, install_advice, install_command",
     "calque_core.epoch": "advance_rule_epoch, forget_with_rules",
     "calque_core.errors": "add_remedy, similar_name",
@@ -210,9 +209,8 @@ _LATE = {
     "calque_core.ops.complex": "real_dtype",
     "calque_core.ops.cond": "chosen_branches, forget_staged_programs, join_constants, program_of",
     "calque_core.ops.convert": "narrow",
-    "calque_core.ops.custom": "no_jvp_rule",
-    "calque_core.ops.custom_calls": "call_by_rules",
-    "calque_core.ops.custom_rules": "Pullback, close_rules",
+    "calque_core.ops.custom": "Pullback, no_jvp_rule",
+    "calque_core.ops.custom_closures": "call_by_rules, close_rules",
     "calque_core.ops.determinants": "eliminated",
     "calque_core.ops.diagonals": (
         "as_rows, column_products, diagonal_of, inverse, inverse_gaps, on_diagonal, scale_columns"

@@ -12,14 +12,15 @@ forward mode works only if the function has a jvp rule too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
-from calque_core.ops.custom_rules import CustomRules, Pullback
+from calque_core.ops.custom_closures import Backward, CustomRules
 from calque_core.ops.jit import check_operands, has_value_of, run_program
 from calque_core.primitives.primitive import Primitive
+from calque_core.record import Record
 
 Value = Any
 
@@ -56,6 +57,19 @@ for _primitive in (custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p):
 
 
 # The derivative of a call with a vjp rule
+
+
+class Pullback(Record):
+    """The derivative of one call of a function with a vjp rule: a linear function, as an equation of a linear program.
+
+    `fun(*operands)` returns the tangents of the results, of the types `out_avals`; it raises if the function has only a
+    vjp rule.  `transpose(operands, cts)` is a transpose rule.  Both leave out the tangents of integers.
+    """
+
+    name: str
+    fun: Callable[..., list[Value]]
+    transpose: Backward
+    out_avals: Sequence[Any]
 
 
 @custom_vjp_linear_p.def_pp

@@ -232,21 +232,21 @@ def check_step(verb: str, carry: Sequence[Any], after: Sequence[Any]) -> None:
         )
 
 
-def with_carry_types(caller: str, step: str, body: Body, carry: Any) -> Jaxpr:
-    """Return the jaxpr of `body`, whose first results are converted to the types of the carry, the leaves of `carry`.
+def with_carry_types(caller: str, step: str, jaxpr: Jaxpr, carry: Any) -> Jaxpr:
+    """Return the program of a step, whose first results are converted to the types of the carry, the leaves of `carry`.
 
     Only weak results are converted.  Raises: TypeError that names the step, the leaf, its types before and after.
     """
-    check_carry_types(caller, step, carry, body.jaxpr.out_avals)
+    check_carry_types(caller, step, carry, jaxpr.out_avals)
     targets = tree_leaves(carry)
-    if all(after is target for after, target in zip(body.jaxpr.out_avals, targets)):
-        return body.jaxpr
+    if all(after is target for after, target in zip(jaxpr.out_avals, targets)):
+        return jaxpr
 
     def converted(*args: Value) -> list[Value]:
-        outs = run_jaxpr(body.jaxpr, body.jaxpr.consts, *args)
+        outs = run_jaxpr(jaxpr, jaxpr.consts, *args)
         return [*map(_in_type, outs, targets), *outs[len(targets) :]]
 
-    return stage(converted, body.jaxpr.in_avals, verb="loop")
+    return stage(converted, jaxpr.in_avals, verb="loop")
 
 
 def check_carry_types(caller: str, step: str, carry: Any, results: Iterable[Any]) -> None:

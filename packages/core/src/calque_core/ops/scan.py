@@ -188,7 +188,7 @@ def _bind_traced(
     body, types = trace_step("scan", f, in_tree, [typeof(x) for x in carry], slices, check)
     carry = list(map(as_carry, carry, types))
     _, ys_tree = _split_pair(caller, f, body.out_tree)
-    jaxpr = with_carry_types(caller, describe_function(f), body, carry_tree.unflatten(types))
+    jaxpr = with_carry_types(caller, describe_function(f), body.jaxpr, carry_tree.unflatten(types))
     outs = scan_p.bind(
         *body.consts,
         *carry,

@@ -41,7 +41,6 @@ from calque_core.ops.shard_specs import (
 )
 from calque_core.ops.varying import fit_operands, widened
 from calque_core.primitives.primitive import Primitive
-from calque_core.staging.stage import stage
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 from calque_pytree import PyTreeDef
 
@@ -131,20 +130,6 @@ def shard_map_lockstep(
     manual = manual_mesh(mesh, axis_names)
     repeated = [[x for x in column for _ in range(manual.size)] for column in columns]
     return run_shards(positions, repeated, manual, **params)
-
-
-# Programs
-
-
-@shard_map_p.def_rule("interpret")
-def shard_map_interpret(
-    run: Callable[..., list[Value]], *args: Value, jaxpr: Jaxpr, in_specs: Sequence[PartitionSpec], **params: Any
-) -> list[Value]:
-    """Stage the interpretation of the program, and bind a `shard_map` of it."""
-    with body_axes(mesh=params["mesh"], axis_names=params["axis_names"], check_vma=params["check_vma"]):
-        (program,), consts = join_constants([stage(partial(run, jaxpr), jaxpr.in_avals, verb="interpret")])
-    in_specs = (*[PartitionSpec()] * len(consts), *in_specs)
-    return shard_map_p.bind(*consts, *args, jaxpr=program, in_specs=in_specs, **params)  # type: ignore[no-any-return]
 
 
 # The function

@@ -211,7 +211,7 @@ def _bind_traced(
             break
         types = [aval.varying(aval.vma | vma) for aval in types]
     carry = list(map(as_carry, carry, types))
-    step = with_carry_types(caller, describe_function(body_fun), body, carry_tree.unflatten(types))
+    step = with_carry_types(caller, describe_function(body_fun), body.jaxpr, carry_tree.unflatten(types))
     body_jaxpr, cond_jaxpr = detach([step, condition.jaxpr])
     outs = while_p.bind(
         *condition.consts,

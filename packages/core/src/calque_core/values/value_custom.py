@@ -14,7 +14,7 @@ from typing import Any
 
 from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
-from calque_core.ops.custom_rules import Backward, CustomRules, ForwardHalf, FwdRule, JvpRule, Outputs
+from calque_core.ops.custom_closures import Backward, CustomRules, ForwardHalf, FwdRule, JvpRule, Outputs
 from calque_core.ops.jit import run_program
 from calque_core.ops.linear import UndefinedPrimal, Zero, instantiate_zeros, undefined_of, zero_of
 from calque_core.primitives.primitive import Primitive

@@ -39,6 +39,11 @@ class Layout(NamedTuple):
     is_value: bool
 
 
+def constant_layout(aval: Any) -> Layout:
+    """Return the layout of a constant of type `aval`."""
+    return Layout((aval,), None, aval, False)
+
+
 Layouts = Sequence[Layout]
 Targets = Sequence[Layout | None]  # None leaves a result unchanged
 
@@ -65,7 +70,7 @@ def flatten_values(trace: Any, xs: Sequence[Value], targets: Targets | None = No
         else:
             if isinstance(x, Tracer):
                 check_lift(x, trace)
-            own_arrays, layout = [x], Layout((typeof(x),), None, typeof(x), False)
+            own_arrays, layout = [x], constant_layout(typeof(x))
         arrays += own_arrays
         layouts.append(layout)
     return arrays, layouts
@@ -118,11 +123,13 @@ def until_stable(
 ) -> tuple[Result, list[Layout]]:
     """Call `make(layouts)` with the layouts of its last result, until they stay the same; return the last result.
 
+    Without values there is nothing to join, and the first result is the last.
+
     Raises: TypeError that names the class if its static items change without end.
     """
     for _ in range(_MAX_PASSES):
         result, new_layouts = make(layouts)
-        if new_layouts == list(layouts):
+        if new_layouts == list(layouts) or not any(layout.is_value for layout in new_layouts):
             return result, new_layouts
         layouts = new_layouts
     name = type(trace).__name__
@@ -137,23 +144,14 @@ _MAX_PASSES = 100
 # Programs on arrays
 
 
-def array_program(trace: Any, jaxpr: Jaxpr, layouts: Layouts, targets: Targets | None = None) -> Program:
-    """Return `jaxpr` as a program on arrays, for arguments of these layouts; results are converted to their targets."""
-    return _cached_program(trace, jaxpr, layouts, tuple(targets or [None] * len(jaxpr.outvars)))
+def cached_program(trace: Any, jaxpr: Jaxpr, layouts: Layouts, targets: Targets | None) -> Program:
+    """Return `jaxpr` as a program on arrays, for arguments of these layouts; results are converted to their targets.
 
-
-def condition_program(trace: Any, jaxpr: Jaxpr, layouts: Layouts) -> Program:
-    """Return the condition `jaxpr` as a program on arrays, whose result is the predicate of a value."""
-    return _cached_program(trace, jaxpr, layouts, None)
-
-
-def _cached_program(trace: Any, jaxpr: Jaxpr, layouts: Layouts, targets: tuple[Layout | None, ...] | None) -> Program:
-    """Return the program, made once per trace or per key of a trace.
-
-    A program is not cached if it holds a tracer, which a rule closes over.
+    Without targets, it is a condition: its result is the predicate of a value.  It is made once per trace or per key of
+    a trace.  A program is not cached if it holds a tracer, which a rule closes over.
     """
     cache = trace.programs.setdefault(jaxpr, {}) if trace.key is None else jaxpr.memo("value", dict)
-    key = (type(trace), trace.key, tuple(layouts), targets, *settings_key())
+    key = (type(trace), trace.key, tuple(layouts), None if targets is None else tuple(targets), *settings_key())
     program: Program | None = cache.get(key)
     if program is None:
         program = _build_program(trace, jaxpr, layouts, targets)

@@ -1,11 +1,12 @@
-"""Programs inside programs, under a transformation with its own values: `jit`, `checkpoint`, branches, loops.
+"""Programs inside programs, for changed values: `jit`, `checkpoint`, branches, loops.
 
-One idea: a program on values becomes a program on their arrays, which the same primitive binds on the parent.  A
-transformation without arrays runs the inner equations as part of the outer program, step by step.
+One idea: a program on values becomes a program on their arrays, which the same primitive binds on the parent.  Without
+arrays, the inner equations run as part of the outer program, step by step.  Each primitive has one function here, for
+traces of values (rules of kind "value") and for interpretations by a table (rules of kind "interpret").
 
 A rule of kind "value" is `rule(trace, args, **params)`; it runs under the trace, and returns a list of results.
 
-Read next: `value_layouts.py` for the arrays of values, `table_interpreter.py` for loops that run step by step.
+Read next: `value_layouts.py` for the arrays of values, `table_interpreter.py` for interpretation by a table.
 """
 
 from __future__ import annotations
@@ -14,28 +15,31 @@ from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any
 
+import numpy as np
+
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.kits.table_interpreter import scan_by_steps, while_by_steps
 from calque_core.ops.checkpoint import remat_p
 from calque_core.ops.cond import cond_p, join_constants, unify_results
 from calque_core.ops.jit import jit_p, run_program
-from calque_core.ops.loops import Body, with_carry_types
+from calque_core.ops.joining import stack
+from calque_core.ops.loops import as_carry, check_carry_type, with_carry_types
 from calque_core.ops.platform import Platforms, platform_dependent_p, position_of_platform
 from calque_core.ops.scan import scan_p, slice_aval
+from calque_core.ops.weakness import strong
 from calque_core.ops.while_loop import while_p
 from calque_core.primitives.primitive import Primitive
+from calque_core.primitives.rules import rules as rule_table
 from calque_core.staging.jit_tracer import JitTracer
 from calque_core.traces.trace import run_under
 from calque_core.traces.tracer import known, unknown
-from calque_core.types.avals import shaped_array, typeof
+from calque_core.types.avals import is_array_like, shaped_array, typeof
 from calque_core.values.value_layouts import (
     Layout,
     Layouts,
     Program,
     Targets,
-    array_program,
-    condition_program,
+    constant_layout,
     flatten_values,
     join_layouts,
     unflatten_values,
@@ -45,6 +49,9 @@ from calque_pytree import tree_structure
 
 Value = Any
 Array = Any
+Run = Callable[..., list[Value]]
+
+rule_table("interpret")
 
 # Calls
 
@@ -56,7 +63,7 @@ def call_on_values(
     if not trace.has_arrays:
         return run_program(jaxpr, args)
     arrays, layouts = flatten_values(trace, args)
-    program = run_under(trace.parent, array_program, trace, jaxpr, layouts)
+    program = run_under(trace.parent, trace._array_program, jaxpr, layouts, [None] * len(jaxpr.outvars))
     outs = run_under(trace.parent, primitive.bind, *program.consts, *arrays, jaxpr=program.jaxpr, **params)
     return unflatten_values(trace, program.out_layouts, outs)
 
@@ -66,12 +73,12 @@ def call_on_values(
 
 def cond_on_values(trace: Any, args: Sequence[Value], *, branches: Sequence[Jaxpr], **params: Any) -> list[Value]:
     """Run the chosen branch if the index is known; otherwise bind all branches on arrays."""
-    index = args[0]
+    index = _checked(args[0], cond_p, "an index", "does not select a branch")
     if trace.owns(index):
         index = run_under(trace.parent, trace.predicate, index.value)
     if known(index) is not unknown:
-        return run_program(branches[min(max(int(known(index)), 0), len(branches) - 1)], args[1:])
-    return _choose(trace, partial(cond_p.bind, index, **params), branches, args[1:])
+        return trace._run_program(branches[min(max(int(known(index)), 0), len(branches) - 1)], *args[1:])  # type: ignore[no-any-return]
+    return run_under(trace.parent, _choose, trace, partial(cond_p.bind, index, **params), branches, args[1:])  # type: ignore[no-any-return]
 
 
 def platform_on_values(
@@ -79,63 +86,63 @@ def platform_on_values(
 ) -> list[Value]:
     """Bind all branches on arrays; run the branch of evaluation if values have no arrays."""
     if not trace.has_arrays:
-        return run_program(branches[position_of_platform(platforms, "cpu")], args)
-    return _choose(trace, partial(platform_dependent_p.bind, platforms=platforms), branches, args)
+        return trace._run_program(branches[position_of_platform(platforms, "cpu")], *args)  # type: ignore[no-any-return]
+    bind = partial(platform_dependent_p.bind, platforms=platforms)
+    return run_under(trace.parent, _choose, trace, bind, branches, args)  # type: ignore[no-any-return]
 
 
 def _choose(
     trace: Any, bind: Callable[..., list[Array]], branches: Sequence[Jaxpr], args: Sequence[Value]
 ) -> list[Value]:
-    """Bind the branches on the arrays of values, by `bind(*arrays, branches=branches)`; return the resulting values."""
+    """Bind the branches on the arrays of values, by `bind(*arrays, branches=branches)`; return the resulting values.
+
+    The branches get common layouts of the results.
+    """
     arrays, layouts = flatten_values(trace, args)
-    return unflatten_values(trace, *run_under(trace.parent, _choose_arrays, trace, bind, branches, layouts, arrays))
-
-
-def _choose_arrays(
-    trace: Any, bind: Callable[..., list[Array]], branches: Sequence[Jaxpr], layouts: Layouts, arrays: list[Array]
-) -> tuple[Layouts, list[Array]]:
-    """Bind the branches with common layouts of the results; return these layouts, and the arrays."""
 
     def make(targets: Targets) -> tuple[list[Program], list[Layout]]:
-        programs = [array_program(trace, branch, layouts, targets) for branch in branches]
+        programs = [trace._array_program(branch, layouts, targets) for branch in branches]
         return programs, reduce(partial(join_layouts, trace), [program.out_layouts for program in programs], targets)  # type: ignore[arg-type]
 
     programs, out_layouts = until_stable(trace, make, [None] * len(branches[0].outvars))
     jaxprs = [_with_constants(program) for program in programs]
-    functions = [partial(run_program, branch) for branch in branches]
+    functions = [partial(trace._run_program, branch) for branch in branches]
     unified = unify_results("cond", functions, jaxprs, tree_structure([0] * len(jaxprs[0].outvars)))
     array_branches, consts = join_constants(unified)
-    return out_layouts, bind(*consts, *arrays, branches=array_branches)
+    return unflatten_values(trace, out_layouts, bind(*consts, *arrays, branches=array_branches))
 
 
 def _with_constants(program: Program) -> Jaxpr:
     """Return the jaxpr with its leading operands turned back into constants, for `join_constants`."""
     count, jaxpr = len(program.consts), program.jaxpr
+    if not count:
+        return jaxpr
     return jaxpr.replace(constvars=jaxpr.invars[:count], consts=program.consts, invars=jaxpr.invars[count:])
 
 
-# Loops
+# Loops on arrays
 
-_STEP = "the step, on the arrays of these values,"
+_STEP = "the step, interpreted by these rules,"
 
 
 def scan_on_values(
     trace: Any, args: Sequence[Value], *, jaxpr: Jaxpr, num_carry: int, num_consts: int, **options: Any
 ) -> list[Value]:
     """Bind the loop on arrays, with the scanned axis in front; run it step by step if values have no arrays."""
+    num_fixed, length = num_consts + num_carry, options["length"]
+    consts, init, xs = args[:num_consts], args[num_consts:num_fixed], args[num_fixed:]
     if not trace.has_arrays:
-        return scan_by_steps(run_inline, *args, jaxpr=jaxpr, num_carry=num_carry, num_consts=num_consts, **options)
-    num_fixed = num_consts + num_carry
-    consts, const_layouts = flatten_values(trace, args[:num_consts])
-    xs, xs_layouts = flatten_values(trace, args[num_fixed:])
-    slice_layouts = [_slice_layout(trace, layout, options["length"]) for layout in xs_layouts]
-    init = args[num_consts:num_fixed]
-    step, carry, arrays = run_under(trace.parent, _step, trace, jaxpr, init, const_layouts, slice_layouts)
-    program = with_carry_types("scan", _STEP, _body(step), list(map(typeof, arrays)))
-    sizes = {"num_carry": len(arrays), "num_consts": len(step.consts) + len(consts)}
-    operands = [*step.consts, *consts, *arrays, *xs]
-    outs = run_under(trace.parent, scan_p.bind, *operands, jaxpr=program, **sizes, **options)
-    ys_layouts = [_stack_layout(layout, options["length"]) for layout in step.out_layouts[num_carry:]]
+        return _scan_by_steps(
+            trace._run_program, jaxpr, consts, init, xs, range(length)[:: -1 if options["reverse"] else 1]
+        )
+    const_arrays, const_layouts = flatten_values(trace, consts)
+    x_arrays, x_layouts = flatten_values(trace, xs)
+    slices = [_slice_layout(trace, layout, length) for layout in x_layouts]
+    step, carry, arrays = run_under(trace.parent, _step, trace, "scan", jaxpr, init, const_layouts, slices)
+    sizes = {"num_carry": len(arrays), "num_consts": len(step.consts) + len(const_arrays)}
+    operands = [*step.consts, *const_arrays, *arrays, *x_arrays]
+    outs = run_under(trace.parent, scan_p.bind, *operands, jaxpr=step.jaxpr, **sizes, **options)
+    ys_layouts = [_stack_layout(layout, length) for layout in step.out_layouts[num_carry:]]
     return unflatten_values(trace, [*carry, *ys_layouts], outs)
 
 
@@ -145,66 +152,72 @@ def while_on_values(
 ) -> list[Value]:  # fmt: skip
     """Bind the loop on arrays; run it step by step if values have no arrays, or the predicate is known."""
     num_consts = cond_nconsts + body_nconsts
-    if not trace.has_arrays or _decides_now(trace, cond_jaxpr, [*args[:cond_nconsts], *args[num_consts:]]):
-        sizes = {"body_nconsts": body_nconsts, "cond_nconsts": cond_nconsts, "checkpoints": checkpoints}
-        return while_by_steps(run_inline, *args, body_jaxpr=body_jaxpr, cond_jaxpr=cond_jaxpr, **sizes)
-    cond_consts, cond_layouts = flatten_values(trace, args[:cond_nconsts])
-    body_consts, body_layouts = flatten_values(trace, args[cond_nconsts:num_consts])
-    init = args[num_consts:]
-    step, carry, arrays = run_under(trace.parent, _step, trace, body_jaxpr, init, body_layouts, [])
-    condition = run_under(trace.parent, condition_program, trace, cond_jaxpr, [*cond_layouts, *carry])
-    program = with_carry_types("while", _STEP, _body(step), list(map(typeof, arrays)))
+    cond_consts, body_consts, init = args[:cond_nconsts], args[cond_nconsts:num_consts], args[num_consts:]
+    if not trace.has_arrays or _decides_now(trace, cond_jaxpr, [*cond_consts, *init]):
+        return _while_by_steps(trace._run_program, cond_jaxpr, cond_consts, body_jaxpr, body_consts, init)
+    cond_arrays, cond_layouts = flatten_values(trace, cond_consts)
+    body_arrays, body_layouts = flatten_values(trace, body_consts)
+    step, carry, arrays = run_under(trace.parent, _step, trace, "while", body_jaxpr, init, body_layouts, [])
+    condition = run_under(trace.parent, trace._array_program, cond_jaxpr, [*cond_layouts, *carry], None)
     outs = run_under(
         trace.parent,
         while_p.bind,
         *condition.consts,
-        *cond_consts,
+        *cond_arrays,
         *step.consts,
-        *body_consts,
+        *body_arrays,
         *arrays,
-        body_jaxpr=program,
-        body_nconsts=len(step.consts) + len(body_consts),
+        body_jaxpr=step.jaxpr,
+        body_nconsts=len(step.consts) + len(body_arrays),
         checkpoints=checkpoints,
         cond_jaxpr=condition.jaxpr,
-        cond_nconsts=len(condition.consts) + len(cond_consts),
+        cond_nconsts=len(condition.consts) + len(cond_arrays),
     )
     return unflatten_values(trace, carry, outs)
 
 
 def _decides_now(trace: Any, cond_jaxpr: Jaxpr, args: Sequence[Value]) -> bool:
     """Tell whether a value with a known predicate decides the loop; `predicate` may also refuse."""
-    if any(isinstance(x, JitTracer) for x in flatten_values(trace, args)[0]):
+    if not trace.has_predicate or any(isinstance(x, JitTracer) for x in flatten_values(trace, args)[0]):
         return False  # checked first: otherwise the condition would be staged twice
     (condition,) = run_program(cond_jaxpr, args)
     return trace.owns(condition) and known(condition) is not unknown
 
 
 def _step(
-    trace: Any, jaxpr: Jaxpr, init: Sequence[Value], const_layouts: Layouts, slice_layouts: Layouts
+    trace: Any, verb: str, jaxpr: Jaxpr, init: Sequence[Value], const_layouts: Layouts, slice_layouts: Layouts
 ) -> tuple[Program, list[Layout], list[Array]]:
     """Return the program of a step, the layouts of its carry, and the arrays of the initial carry, `init`.
 
-    Its arguments are constants, the carry, and slices.
+    Its arguments are constants, the carry, and slices; it returns the carry in its types before the step.
     """
     ys_targets: list[Layout | None] = [None] * (len(jaxpr.outvars) - len(init))
+    first_arrays, first_layouts = flatten_values(trace, init)
 
-    def make(carry: list[Layout]) -> tuple[tuple[Program, list[Array]], list[Layout]]:
-        program = array_program(trace, jaxpr, [*const_layouts, *carry, *slice_layouts], [*carry, *ys_targets])
-        arrays, init_layouts = flatten_values(trace, init, carry)
-        return (program, arrays), join_layouts(trace, join_layouts(trace, carry, program.out_layouts), init_layouts)
+    def make(carry: list[Layout]) -> tuple[tuple[Program, list[Layout], list[Array]], list[Layout]]:
+        layouts = list(map(_as_declared, [*const_layouts, *carry, *slice_layouts], jaxpr.in_avals))
+        program = trace._array_program(jaxpr, layouts, [*carry, *ys_targets])
+        is_first = carry is first_layouts
+        arrays, init_layouts = (first_arrays, carry) if is_first else flatten_values(trace, init, carry)
+        joined = join_layouts(trace, join_layouts(trace, carry, program.out_layouts), init_layouts)
+        return (program, layouts[len(const_layouts) : len(const_layouts) + len(init)], arrays), joined
 
-    (program, arrays), carry = until_stable(trace, make, flatten_values(trace, init)[1])
-    return program, carry, arrays
+    (program, carry, arrays), _ = until_stable(trace, make, first_layouts)
+    carry_avals = [aval for layout in carry for aval in layout.avals]
+    caller = f"{trace.verb or type(trace).__name__} of {verb}{where()}"
+    closed = with_carry_types(caller, _STEP, program.jaxpr, carry_avals)
+    return program._replace(jaxpr=closed), carry, arrays
 
 
-def _body(program: Program) -> Body:
-    return Body(program.jaxpr, program.consts, tree_structure([0] * len(program.jaxpr.outvars)))
+def _as_declared(layout: Layout, aval: Any) -> Layout:
+    """Return the layout of an argument; a constant is as weak as its program says, if it has the type `aval` else."""
+    return layout if layout.is_value else constant_layout(_beside(aval, layout.aval))
 
 
 def _slice_layout(trace: Any, layout: Layout, length: int) -> Layout:
     """Return the layout of a slice along the leading axis of all arrays."""
     for aval in layout.avals:
-        if aval.shape[:1] != (length,):
+        if layout.is_value and aval.shape[:1] != (length,):
             name = type(trace).__name__
             raise TypeError(
                 f"scan{where()} runs over the leading axis of a value of type {layout.aval}, but {name}.to_arrays "
@@ -223,9 +236,72 @@ def _stacked_type(aval: Any, length: int) -> Any:
     return shaped_array((length, *aval.shape), aval.dtype).varying(aval.vma)
 
 
-def run_inline(jaxpr: Jaxpr, *args: Value) -> list[Value]:
-    """Run the equations of an inner program as part of the outer program."""
-    return run_program(jaxpr, args)
+# Loops step by step
+
+
+def _scan_by_steps(
+    run: Run, jaxpr: Jaxpr, consts: Sequence[Value], init: Sequence[Value], xs: Sequence[Value], steps: Sequence[int]
+) -> list[Value]:
+    """Run one step of a loop after the other, by `run(jaxpr, *args)`, on the slices `steps`."""
+    num_carry, carry = len(init), list(init)
+    types = _types_of_carry(jaxpr.in_avals[len(consts) : len(consts) + num_carry], carry)
+    rows: list[Any] = [None] * len(steps)
+    for i in steps:
+        outs = run(jaxpr, *consts, *carry, *[x[i] for x in xs])
+        carry, rows[i] = _with_types("scan", types, outs[:num_carry]), outs[num_carry:]
+    if not rows:
+        return [*carry, *(np.zeros((0, *aval.shape), aval.dtype) for aval in jaxpr.out_avals[num_carry:])]
+    checked = partial(_checked, primitive=scan_p, role="a result", fault="cannot be stacked")
+    return [*carry, *(stack([strong(checked(x)) for x in column]) for column in zip(*rows))]
+
+
+def _while_by_steps(
+    run: Run,
+    cond_jaxpr: Jaxpr,
+    cond_consts: Sequence[Value],
+    body_jaxpr: Jaxpr,
+    body_consts: Sequence[Value],
+    init: Sequence[Value],
+) -> list[Value]:
+    """Run condition and body of a loop in turn, by `run(jaxpr, *args)`."""
+    carry = list(init)
+    types = _types_of_carry(body_jaxpr.in_avals[len(body_consts) :], carry)
+    while _checked(run(cond_jaxpr, *cond_consts, *carry)[0], while_p, "a condition", "has no truth value"):
+        carry = _with_types("while", types, run(body_jaxpr, *body_consts, *carry))
+    return carry
+
+
+def _beside(declared: Any, aval: Any) -> Any:
+    """Return the type of an operand, as weak as the program says where a rule has not changed the type."""
+    return declared if declared.shape == aval.shape and declared.dtype == aval.dtype else aval
+
+
+def _types_of_carry(in_avals: Sequence[Any], carry: Sequence[Value]) -> list[Any]:
+    """Return the types of a carry in the steps of a loop; None for a value that is no array."""
+    return [_beside(a, typeof(x)) if is_array_like(x) else None for a, x in zip(in_avals, carry)]
+
+
+def _with_types(verb: str, types: Sequence[Any], carry: Sequence[Value]) -> list[Value]:
+    """Return a carry after a step, its weak arrays converted to their types before.
+
+    Raises: TypeError for an array of another type.
+    """
+    converted = list(carry)
+    for i, (aval, x) in enumerate(zip(types, carry)):
+        if aval is not None and is_array_like(x):
+            check_carry_type(f"interpret of {verb}{where()}", _STEP, f"[{i}]", aval, typeof(x))
+            converted[i] = as_carry(x, aval)
+    return converted
+
+
+def _checked(x: Value, primitive: Primitive, role: str, fault: str) -> Value:
+    """Return a value that must be an array.  Raises: TypeError that names the primitive, and what it needs of `x`."""
+    if not is_array_like(x):
+        name = primitive.name
+        raise TypeError(
+            f"interpret met '{name}' with {role} of class {type(x).__name__}, which {fault}. Give a rule for {name}_p."
+        )
+    return x
 
 
 jit_p.def_rule("value", partial(call_on_values, jit_p))

@@ -19,7 +19,7 @@ from calque_core.meshes.shards import full_shape, shard_shape
 from calque_core.ops.shard_map import shard_map_p
 from calque_core.ops.shard_specs import body_axes
 from calque_core.traces.trace import run_under
-from calque_core.values.value_layouts import Layout, array_program, flatten_values, unflatten_values
+from calque_core.values.value_layouts import Layout, flatten_values, unflatten_values
 
 Value = Any
 Specs = Sequence[PartitionSpec]
@@ -45,7 +45,7 @@ def shard_map_on_values(
         _shard_layout(trace, layout, mesh, spec, aval) for layout, spec, aval in zip(layouts, in_specs, jaxpr.in_avals)
     ]
     with body_axes(**axes):
-        program = run_under(trace.parent, array_program, trace, jaxpr, cut)
+        program = run_under(trace.parent, trace._array_program, jaxpr, cut, [None] * len(out_specs))
     specs = {
         "in_specs": (*[PartitionSpec()] * len(program.consts), *_of_arrays(in_specs, layouts)),
         "out_specs": _of_arrays(out_specs, program.out_layouts),

@@ -20,16 +20,18 @@ from calque_core.arrays import Tracer
 from calque_core.errors import MissingRuleError, add_remedy
 from calque_core.frames.source import where
 from calque_core.jaxprs.captured import captured_tracers
-from calque_core.jaxprs.jaxpr import has_jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr, has_jaxpr
+from calque_core.ops.jit import run_program
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Primitive, decompose
 from calque_core.primitives.rules import missing_rule, rules
 from calque_core.traces.trace import Trace, hand_custom_down, hand_down, only_evaluates, run_under
 from calque_core.traces.tracer import check_lift, known, unknown
 from calque_core.types.avals import is_array_like, short_repr, typeof
+from calque_core.values import value_programs as _value_programs  # noqa: F401  the rules of programs inside programs
 from calque_core.values import value_shards as _value_shards  # noqa: F401  the rule of shard_map
 from calque_core.values.value_custom import custom_call_on_values
-from calque_core.values.value_programs import run_inline
+from calque_core.values.value_layouts import Layouts, Program, Targets, cached_program
 
 Value = Any
 Array = Any
@@ -214,6 +216,16 @@ class ValueTrace(Trace):
         trace.is_open = trace.is_closed = False
         return trace
 
+    # Programs inside programs
+
+    def _run_program(self, jaxpr: Jaxpr, *args: Array) -> list[Array]:
+        """Return the results of an inner program, whose equations run as part of the outer program."""
+        return run_program(jaxpr, args)
+
+    def _array_program(self, jaxpr: Jaxpr, layouts: Layouts, targets: Targets | None) -> Program:
+        """Return an inner program as a program on the arrays of values; without `targets` it is a condition."""
+        return cached_program(self, jaxpr, layouts, targets)
+
     # The trace
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Array], params: dict[str, Any]) -> list[Array]:
@@ -273,7 +285,7 @@ class ValueTrace(Trace):
                 f'it. Give a rule, {primitive.name}_p.def_rule("value", fn); or set {name}.drops_custom_derivatives = '
                 "True, so that its operations are differentiated instead."
             )
-        return list(rule(run_inline, *args, **params))
+        return list(rule(self._run_program, *args, **params))
 
     def _types(self, primitive: Primitive, args: Sequence[Array], params: dict[str, Any]) -> list[Any]:
         if primitive.abstract is None:

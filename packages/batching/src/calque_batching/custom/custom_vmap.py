@@ -67,9 +67,7 @@ class custom_vmap(CustomFunction[P, R]):
     def rules(self, call: CustomCall) -> CustomRules:
         """Return the rule, on lists, for one call."""
         if self.rule is None:
-            raise AttributeError(
-                f"{self.signature.caller} has no rule. Give one with def_vmap, or leave custom_vmap out."
-            )
+            raise self._without_rule("def_vmap")
         return call.rules((self.rule,), batch=flat_batch(call, self.rule))
 
 

@@ -7,7 +7,7 @@ function, tracing would never end.
 The parameters of an equation must outlive its trace.  Rules that close over tracers are therefore traced when the
 equation is made, and the tracers become operands; `close_rules` does this.
 
-Read next: `custom.py` for the equations; `custom_calls.py` for calls under traces that differentiate.
+Read next: `custom.py` for the equations; `jaxprs/captured.py` for the search for tracers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from calque_core.errors import UnexpectedTracerError
 from calque_core.frames.source import where
-from calque_core.jaxprs.captured import Search, search_for_tracers
+from calque_core.jaxprs.captured import Search, captured_tracers, cells_of, search_for_tracers
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, Var, jaxprs_in_params
 from calque_core.jaxprs.masks import marked, merged
@@ -26,8 +26,9 @@ from calque_core.ops.linear import Zero, instantiate_zeros, is_nonzero, with_int
 from calque_core.primitives.rules import settings_key
 from calque_core.record import Record
 from calque_core.staging.stage import JaxprTrace, hoist_tracers, stage
-from calque_core.traces.trace import Trace, current_trace
+from calque_core.traces.trace import Trace, current_trace, hand_custom_down, only_evaluates
 from calque_core.traces.tracer import Tracer
+from calque_core.types.avals import typeof
 from calque_core.types.dtypes import is_float
 
 Value = Any
@@ -116,8 +117,7 @@ class CustomRules:
         jaxpr, captured = hoist_tracers(stage(fun, in_avals, verb="a call", user_fun=named))
         search = search_for_tracers(self.functions, _functions_without_tracers(jaxpr))
         rules, held = _closed(self, in_avals, search)
-        split = len(captured)
-        unused = [Var(x.aval) for x in held]  # only the rules need these tracers
+        split, unused = len(captured), [Var(x.aval) for x in held]  # only the rules need these tracers
         jaxpr = jaxpr.replace(invars=(*jaxpr.invars[:split], *unused, *jaxpr.invars[split:]))
         return jaxpr, after_consts(rules, split), [*captured, *held]
 
@@ -125,17 +125,44 @@ class CustomRules:
         return f"<rules of {self.name}>"
 
 
-class Pullback(Record):
-    """The derivative of one call of a function with a vjp rule: a linear function, as an equation of a linear program.
+# Calls under a trace that differentiates
 
-    `fun(*operands)` returns the tangents of the results, of the types `out_avals`; it raises if the function has only a
-    vjp rule.  `transpose(operands, cts)` is a transpose rule.  Both leave out the tangents of integers.
+
+def call_by_rules(
+    trace: Any, primitive: Any, fun: Callable[..., Values], args: Values, params: dict[str, Any]
+) -> list[Value]:
+    """Return the results of a function under a trace that differentiates: its method `process_custom_derivative`.
+
+    The rules apply if an argument is a tracer of this trace; otherwise the parent processes the call.  A function
+    without derivative rules is differentiated as its operations are.
+    Raises: UnexpectedTracerError if the function, or a rule that runs, closes over such a tracer.
     """
+    rules: CustomRules = params["rules"]
+    if not rules.has_derivative:
+        return _differentiate_as_program(trace, primitive, fun, args, rules)
+    if any(trace.owns(x) for function in rules.functions[:1] for x in cells_of(function)):
+        raise UnexpectedTracerError(closure_message(rules))
+    try:
+        if any(trace.owns(x) for x in args):
+            return trace.process_primitive(primitive, args, params)  # type: ignore[no-any-return]
+        return hand_custom_down(trace.parent, primitive, fun, args, params)
+    except UnexpectedTracerError as error:
+        if any(trace.owns(x) for x in captured_tracers(rules.functions)):
+            raise UnexpectedTracerError(closure_message(rules)) from error
+        raise
 
-    name: str
-    fun: Callable[..., list[Value]]
-    transpose: Backward
-    out_avals: Sequence[Any]
+
+def _differentiate_as_program(
+    trace: Any, primitive: Any, fun: Callable[..., Values], args: Values, rules: CustomRules
+) -> list[Value]:
+    """Return the results of a function without derivative rules under a trace that differentiates.
+
+    If a trace below may map its derivative, the rule for batches must reach it: the function becomes an equation.
+    """
+    if rules.batch is None or only_evaluates(trace.parent):
+        return list(fun(*args))
+    jaxpr, rules, captured = rules.staged(fun, [typeof(x) for x in args])
+    return trace.process_primitive(primitive, [*captured, *args], {"jaxpr": jaxpr, "rules": rules})  # type: ignore[no-any-return]
 
 
 # Values that a function closes over
@@ -194,58 +221,50 @@ def close_rules(rules: CustomRules, in_avals: Sequence[Any]) -> tuple[CustomRule
 
 
 def _closed(rules: CustomRules, in_avals: Sequence[Any], search: Search) -> tuple[CustomRules, list[Tracer]]:
+    """Return the rules for operands preceded by the tracers found.  Raises: TypeError for a transpose rule."""
     if not search.tracers:
         return rules, []
+    if rules.transpose is not None:
+        raise TypeError(
+            f"{rules.name}{where()} has a transpose rule and closes over a traced value. Pass the value as an argument."
+        )
     key = ("closed", rules.key, tuple(in_avals), *settings_key())
-    closed = _being_closed(key)
-    if closed is None:
-        memo = _memo_for(search.tracers)
-        key_with_objects = (key, *map(id, search.objects))  # a variable of the closure may have been assigned since
-        closed, _ = memo.get(key_with_objects, (None, ()))
-        if closed is None:
-            closed = ClosedRules(rules, search.tracers, in_avals)
-            _trace_rules(closed, key)
-            memo[key_with_objects] = closed, search.objects  # the objects are kept, so that their ids stay their own
+    closing = next((trace.memo[key] for trace in _recording_traces() if key in trace.memo), None)
+    closed: ClosedRules = closing or _closed_once(rules, in_avals, search, key)
     return closed.rules, closed.tracers
 
 
-def _trace_rules(closed: ClosedRules, key: Hashable) -> None:
-    """Trace the rules; meanwhile the current trace has them under `key`, since a rule calls its function."""
-    trace = current_trace()
-    memo = trace.memo if isinstance(trace, JaxprTrace) else {}
-    memo[key] = closed
-    try:
-        closed.trace_rules()
-    finally:
-        del memo[key]
+def _closed_once(rules: CustomRules, in_avals: Sequence[Any], search: Search, key: Hashable) -> ClosedRules:
+    """Trace the rules; meanwhile the current trace has them under `key`, since a rule calls its function.
 
-
-def _being_closed(key: Hashable) -> ClosedRules | None:
-    """Return the rules that the current trace or a parent is closing under this key."""
-    trace: Trace | None = current_trace()
-    while trace is not None:
-        if isinstance(trace, JaxprTrace) and key in trace.memo:
-            return trace.memo[key]  # type: ignore[no-any-return]
-        trace = trace.parent
-    return None
-
-
-def _memo_for(tracers: Sequence[Tracer]) -> dict[Any, Any]:
-    """Return the memo of the outermost recording trace that may hold the tracers: it outlives inner traces.
-
-    Rules that call their function are traced in a nest of functions once for each level; by inner memos, the number
-    would double at each level.
+    The outermost recording trace that may hold the tracers keeps the result: it outlives inner traces.  Rules that call
+    their function are traced in a nest of functions once for each level; kept inside, they would double at each level.
     """
-    owners = {id(x._trace) for x in tracers}
+    recording, trace = _recording_traces([x._trace for x in search.tracers]), current_trace()
+    memo = recording[-1].memo if recording else {}
+    key_with_objects = (key, *map(id, search.objects))  # a variable of the closure may have been assigned since
+    closed, _ = memo.get(key_with_objects, (None, ()))
+    if closed is None:
+        closed = ClosedRules(rules, search.tracers, in_avals)
+        innermost = trace.memo if isinstance(trace, JaxprTrace) else {}
+        innermost[key] = closed
+        try:
+            closed.trace_rules()
+        finally:
+            del innermost[key]
+        memo[key_with_objects] = closed, search.objects  # the objects are kept, so that their ids stay their own
+    return closed  # type: ignore[no-any-return]
+
+
+def _recording_traces(owners: Sequence[Any] = ()) -> list[JaxprTrace]:
+    """Return the traces that record, from the current one outwards, until one of the `owners`."""
+    recording = []
     trace: Trace | None = current_trace()
-    memo: dict[Any, Any] = {}
     while trace is not None:
         if isinstance(trace, JaxprTrace):
-            memo = trace.memo
-        if id(trace) in owners:
-            break
-        trace = trace.parent
-    return memo
+            recording.append(trace)
+        trace = None if any(trace is owner for owner in owners) else trace.parent
+    return recording
 
 
 def _functions_without_tracers(jaxpr: Jaxpr) -> list[Any]:
@@ -268,10 +287,7 @@ def _functions_without_tracers(jaxpr: Jaxpr) -> list[Any]:
 
 
 Evaluate = Callable[..., list[Value]]  # of a program and its operands
-
-
-def _evaluated(jaxpr: Jaxpr, *args: Value) -> list[Value]:
-    return eval_jaxpr(jaxpr, jaxpr.consts, *args)
+_evaluate: Evaluate = lambda jaxpr, *args: eval_jaxpr(jaxpr, jaxpr.consts, *args)
 
 
 class RuleProgram(Record):
@@ -302,37 +318,26 @@ class RuleProgram(Record):
 class ClosedRules:
     """Rules as programs: the tracers that they held are leading operands.
 
-    `rules` exists before the programs do, because a rule may call its own function.
+    `rules` exists before the programs do, because a rule may call its own function.  Rules without tracers are traced
+    when they first run.
     """
 
     def __init__(
-        self, held: CustomRules, tracers: list[Tracer], in_avals: Sequence[Any], evaluate: Evaluate = _evaluated
+        self, held: CustomRules, tracers: list[Tracer], in_avals: Sequence[Any], evaluate: Evaluate = _evaluate
     ) -> None:
         self.evaluate = evaluate
         self.held, self.tracers, self.in_avals = held, tracers, list(in_avals)
         self.programs: dict[str, RuleProgram] = {}
-        self.rules = CustomRules(
-            held.name,
-            ("closed", held.key, tuple(in_avals)),
-            (),
-            jvp=None if held.jvp is None else self.jvp,
-            fwd=None if held.fwd is None else self.fwd,
-        )
-        self.rules.closure = held.closure
+        self.rules = held.through(self, ("closed", tuple(in_avals)))
+        self.rules.functions = ()  # the tracers that they held are operands
+
+    def program(self, name: str) -> RuleProgram:
+        """Return the program of one rule."""
+        if not self.programs:
+            self.trace_rules()
+        return self.programs[name]
 
     def trace_rules(self) -> None:
-        """Trace every rule.
-
-        Raises: TypeError for a transpose rule, which is not traced.
-        """
-        if self.held.transpose is not None:
-            raise TypeError(
-                f"{self.held.name}{where()} has a transpose rule and closes over a traced value. Pass the value as an "
-                "argument."
-            )
-        self.trace_derivatives()
-
-    def trace_derivatives(self) -> None:
         """Trace the rules of both modes, for nonzero tangents and cotangents."""
         if self.held.jvp is not None:
             self.trace("jvp", self.held.jvp, self.in_avals, self.in_avals)
@@ -347,11 +352,12 @@ class ClosedRules:
             halves[:] = rule(primals, [is_float(a.dtype) for a in self.in_avals])
             return [*halves[0], *halves[1]], []
 
-        avals = self.trace("fwd", forward, self.in_avals, ()).jaxpr.out_avals
+        self.trace("fwd", forward, self.in_avals, ())
+        avals = self.programs["fwd"].jaxpr.out_avals
         self.num_outs, bwd = len(halves[0]), halves[2]
         self.trace("bwd", lambda res, cts: ([], bwd(res, cts)), avals[self.num_outs :], avals[: self.num_outs])
 
-    def trace(self, name: str, rule: JvpRule, avals: Sequence[Any], tangent_avals: Sequence[Any]) -> RuleProgram:
+    def trace(self, name: str, rule: JvpRule, avals: Sequence[Any], tangent_avals: Sequence[Any]) -> None:
         """Trace one rule, and store it with the positions of its leading operands among the tracers."""
         out_mask: list[bool] = []
 
@@ -365,28 +371,30 @@ class ClosedRules:
         staged = stage(flat, [*avals, *dot_avals], verb=f"the {name} rule", user_fun=named)
         jaxpr, hoisted = hoist_tracers(staged)
         positions = {id(x): i for i, x in enumerate(self.tracers)}
-        for x in hoisted:
-            if id(x) not in positions:
-                raise UnexpectedTracerError(
-                    f"the derivative rule of {self.held.name}{where()} uses a traced value of type {x.aval} that is "
-                    "not in its closure. Pass it as an argument, or use it through a variable of the enclosing "
-                    "function."
-                )
-        program = RuleProgram(jaxpr, [positions[id(x)] for x in hoisted], tangent_avals, out_mask, self.evaluate)
-        self.programs[name] = program
-        return program
+        strange = next((x for x in hoisted if id(x) not in positions), None)
+        if strange is not None:
+            raise UnexpectedTracerError(
+                f"the derivative rule of {self.held.name}{where()} uses a traced value of type {strange.aval} that is "
+                "not in its closure. Pass it as an argument, or use it through a variable of the enclosing function."
+            )
+        held = [positions[id(x)] for x in hoisted]
+        self.programs[name] = RuleProgram(jaxpr, held, tangent_avals, out_mask, self.evaluate)
 
-    def jvp(self, primals: Values, tangents: Values) -> Outputs:
-        """Apply the jvp rule."""
-        program, count = self.programs["jvp"], len(self.tracers)
+    def jvp(self, rule: JvpRule, primals: Values, tangents: Values) -> Outputs:
+        """Run the program of the jvp rule."""
+        program, count = self.program("jvp"), len(self.tracers)
         check_unperturbed(self.held, program.select(is_nonzero(tangents[:count])))
         outs, out_dots = program.run(program.select(primals), primals[count:], tangents[count:])
         return outs, [zero_tangent(x) if t is None else t for x, t in zip(outs, out_dots)]
 
-    def fwd(self, primals: Values, nonzeros: Sequence[bool]) -> ForwardHalf:
-        """Apply the fwd function; the tracers that bwd needs are put before its residuals."""
-        forward, backward, count = self.programs["fwd"], self.programs["bwd"], len(self.tracers)
+    def fwd(self, rule: FwdRule, primals: Values, nonzeros: Sequence[bool]) -> ForwardHalf:
+        """Run the program of the fwd function; the tracers that bwd needs are put before its residuals."""
+        forward, backward, count = self.program("fwd"), self.program("bwd"), len(self.tracers)
         check_unperturbed(self.held, [*forward.select(nonzeros), *backward.select(nonzeros)])
         results, _ = forward.run(forward.select(primals), primals[count:], ())
         outs, residuals = results[: self.num_outs], [*backward.select(primals), *results[self.num_outs :]]
         return outs, residuals, lambda res, cts: [*[None] * count, *backward.run((), res, cts)[1]]
+
+    def transpose(self, rule: Backward, operands: Values, cts: Values) -> list[Value]:
+        """Run a transpose rule as it is: it is not traced."""
+        return rule(operands, cts)

@@ -5,7 +5,7 @@ import pytest
 
 from calque_core import interpret, lax, make_jaxpr
 from calque_core.ops.custom import custom_jvp_call_p, custom_vmap_call_p
-from calque_core.ops.custom_rules import CustomRules
+from calque_core.ops.custom_closures import CustomRules
 
 SWAP = {lax.sin_p: lax.cos}
 
@@ -55,7 +55,8 @@ def test_values_that_are_no_arrays_are_refused_where_a_derivative_may_be_asked_f
 
     table = {lax.sin_p: lambda x: Interval(lax.sin(x.low), lax.sin(x.high))}
     with pytest.raises(
-        NotImplementedError, match=r"a call of sine at test_table_custom\.py.* Give the table a rule for custom_jvp"
+        NotImplementedError,
+        match=r"a call of sine at test_table_interpreter_custom\.py.* Give the table a rule for custom_jvp",
     ):
         make_jaxpr(ends)(1.0)
     table[custom_jvp_call_p] = lambda *xs, jaxpr, rules: interpret(jaxpr, table, *xs)

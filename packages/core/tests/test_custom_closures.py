@@ -18,7 +18,7 @@ from calque_core import (
     typeof,
 )
 from calque_core.lax import custom_jvp_call_p
-from calque_core.ops.custom_rules import after_consts, check_unperturbed, close_rules
+from calque_core.ops.custom_closures import after_consts, check_unperturbed, close_rules
 
 F64 = ShapedArray((), "float64")
 HIDDEN = {}
@@ -115,8 +115,8 @@ def test_a_derivative_with_respect_to_a_closed_over_value_is_refused(place):
     primals = [3.0] * len(eqn.invars)
     tangents = [1.0 if i == place else zero(x) for i, x in enumerate(primals)]
     message = (
-        r"f \(f\.py:1\) at test_custom_rules\.py:\d+ \(.*\) closes over a value that is being differentiated, or takes "
-        r"one as a static argument, .* Pass the value as an argument that is not static, or through stop_gradient"
+        r"f \(f\.py:1\) at test_custom_closures\.py:\d+ \(.*\) closes over a value that is being differentiated, or "
+        r"takes one as a static argument, .* Pass the value as an argument that is not static, or through stop_gradient"
     )
     with pytest.raises(UnexpectedTracerError, match=message):
         eqn.params["rules"].jvp(primals, tangents)

@@ -1,0 +1,1 @@
+"""Functions with rules for batches of their own."""
