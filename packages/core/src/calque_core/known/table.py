@@ -98,14 +98,14 @@ class KnownOperations(Generic[T]):
         _all.add(self)
 
     @mark_wrapper
-    def call(self, trace: Any, operation: Any, args: Sequence[Value], options: Params) -> Value:  # noqa: C901, PLR0911  (hot)
+    def call(self, trace: Any, operation: Any, args: Sequence[Value], options: Params) -> Value:  # noqa: C901, PLR0911, PLR0912  (hot)
         """Return the results of an operation under a trace, by known code or by rules; of a primitive as a list."""
         recording, is_primitive = trace.recording, type(operation) is Primitive
+        is_whole = is_primitive or type(operation) is JaxprFunction
         key: list[Any] = [operation, recording]
         if recording is not None:
             kinds, operands = NO_KINDS, operands_to_record(key, trace, args)
         else:
-            is_whole = is_primitive or type(operation) is JaxprFunction
             kinds = VALUES if is_whole else kinds_of_operands(trace, operation)
             operands = operands_to_run(key, trace, args, kinds, not is_whole)
         if operands is None:
@@ -136,7 +136,7 @@ class KnownOperations(Generic[T]):
             return _after(error, trace, operation, args, options)
         if outs is None:
             return by_rules(trace, operation, args, options)
-        if is_primitive:
+        if is_whole:
             return outs
         return outs[0] if known.operation.is_new_array else known.operation.results(outs, operands)
 
