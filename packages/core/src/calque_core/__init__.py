@@ -68,7 +68,6 @@ if _TYPE_CHECKING:
     from calque_core.jaxprs.equality import jaxpr_equal
     from calque_core.jaxprs.interpret import eval_jaxpr, jaxpr_as_fun
     from calque_core.jaxprs.walk import count_eqns
-    from calque_core.kits.inline import inline_calls
     from calque_core.kits.matrix import rule_matrix
     from calque_core.kits.ravel import ravel_pytree
     from calque_core.kits.rewrite import map_jaxpr, rewrite
@@ -81,9 +80,10 @@ if _TYPE_CHECKING:
     from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
     from calque_core.ops.operands import result_type
     from calque_core.ops.shard_map import shard_map
+    from calque_core.passes.dead_code import dce_jaxpr, fold_constants
+    from calque_core.passes.inlining import inline_calls
     from calque_core.staging.check import JaxprType, check_jaxpr
     from calque_core.staging.make_jaxpr import eval_shape, make_jaxpr
-    from calque_core.staging.passes import dce_jaxpr, fold_constants
     from calque_core.staging.stage import hoist_tracers, stage
     from calque_core.traces.compile_time import ensure_compile_time_eval
     from calque_core.types.limits import finfo, iinfo
@@ -104,7 +104,6 @@ _LATE = {
     "calque_core.jaxprs.equality": "jaxpr_equal",
     "calque_core.jaxprs.interpret": "eval_jaxpr, jaxpr_as_fun",
     "calque_core.jaxprs.walk": "count_eqns",
-    "calque_core.kits.inline": "inline_calls",
     "calque_core.kits.matrix": "rule_matrix",
     "calque_core.kits.ravel": "ravel_pytree",
     "calque_core.kits.rewrite": "map_jaxpr, rewrite",
@@ -117,9 +116,10 @@ _LATE = {
     "calque_core.ops.linear": "UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal",
     "calque_core.ops.operands": "result_type",
     "calque_core.ops.shard_map": "shard_map",
+    "calque_core.passes.dead_code": "dce_jaxpr, fold_constants",
+    "calque_core.passes.inlining": "inline_calls",
     "calque_core.staging.check": "JaxprType, check_jaxpr",
     "calque_core.staging.make_jaxpr": "eval_shape, make_jaxpr",
-    "calque_core.staging.passes": "dce_jaxpr, fold_constants",
     "calque_core.staging.stage": "hoist_tracers, stage",
     "calque_core.traces.compile_time": "ensure_compile_time_eval",
     "calque_core.types.limits": "finfo, iinfo",

@@ -21,10 +21,10 @@ from calque_core.ops.arithmetic import mul_p
 from calque_core.ops.jit import jit_p
 from calque_core.ops.sort import sort_p
 from calque_core.ops.trigonometric import sin, sin_p
+from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.check import check_jaxpr
 from calque_core.staging.make_jaxpr import make_jaxpr
-from calque_core.staging.passes import dce_jaxpr
 from calque_core.staging.stage import stage
 from calque_core.traces.trace import Trace, current_trace, evaluation, run_under, tracing
 from calque_core.types.avals import typeof

@@ -119,6 +119,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.windows import clipped_lines
     from calque_core.ops.varying import as_varying
     from calque_core.ops.weakness import as_declared, strong
+    from calque_core.passes.dead_code import merge_equal_equations
     from calque_core.primitives.primitive import results_of
     from calque_core.primitives.rule_results import gives_lists, wrong_result
     from calque_core.primitives.rules import missing_rule, rules_by_family, settings_key
@@ -130,7 +131,6 @@ if _TYPE_CHECKING:
     )
     from calque_core.known.table import LOOKS_AT_FLOATS, Known, KnownOperations, all_run_known, attempt, run_code
     from calque_core.staging.jit_tracer import JitTracer, new_eqn
-    from calque_core.staging.passes import merge_equal_equations
     from calque_core.known.record import recorder
     from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, CodeTrace, JaxprTrace, records_alone
     from calque_core.start_requests import (
@@ -259,6 +259,7 @@ _LATE = {
     "calque_core.ops.windows": "clipped_lines",
     "calque_core.ops.varying": "as_varying",
     "calque_core.ops.weakness": "as_declared, strong",
+    "calque_core.passes.dead_code": "merge_equal_equations",
     "calque_core.primitives.primitive": "results_of",
     "calque_core.primitives.rule_results": "gives_lists, wrong_result",
     "calque_core.primitives.rules": "missing_rule, rules_by_family, settings_key",
@@ -269,7 +270,6 @@ _LATE = {
         "Operation, holds_equations_alone, known_of, makes_its_results, operation_of, staged_apart"
     ),
     "calque_core.staging.jit_tracer": "JitTracer, new_eqn",
-    "calque_core.staging.passes": "merge_equal_equations",
     "calque_core.known.table": "LOOKS_AT_FLOATS, Known, KnownOperations, all_run_known, attempt, run_code",
     "calque_core.known.record": "recorder",
     "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, CodeTrace, JaxprTrace, records_alone",

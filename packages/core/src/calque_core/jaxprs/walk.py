@@ -3,7 +3,7 @@
 One idea: a jaxpr that many equations hold is one object, so it is visited once.  Inner jaxprs come before their
 holders, so a holder can use the results of its inner jaxprs.
 
-Read next: `rewrite.py` and `passes.py`, which change jaxprs this way.
+Read next: `passes/` and `kits/rewrite.py`, which change jaxprs this way.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 One idea: a program is data.  `map_jaxpr` turns each equation into another one; `rewrite` replaces an equation by the
 operations of a function of its operands, so that the author of a rule calls operations and makes no variables.
 
-Read next: `table_interpreter.py`, for running a program by a table of rules.
+Read next: `passes/`, changes that need no rule; `table_interpreter.py`, for running a program by a table of rules.
 """
 
 from __future__ import annotations

@@ -33,9 +33,9 @@ from calque_core.ops.exponential import log, square
 from calque_core.ops.number_code import OfNumbers, code_of_numbers, on_numbers
 from calque_core.ops.reduce import reduce_or
 from calque_core.ops.while_loop import while_loop
+from calque_core.passes.dead_code import merge_equal_equations
 from calque_core.primitives.primitive import Primitive
 from calque_core.record import Record
-from calque_core.staging.passes import merge_equal_equations
 from calque_core.staging.stage import stage
 from calque_core.traces.trace import evaluation
 from calque_core.types.avals import Shape, ShapedArray, typeof

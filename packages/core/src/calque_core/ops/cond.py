@@ -39,9 +39,9 @@ from calque_core.ops.convert import convert_element_type, narrow
 from calque_core.ops.jit import check_operands, run_program
 from calque_core.ops.varying import as_varying, fit_branches, fit_operands
 from calque_core.ops.weakness import convert_to, reaches
+from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import settings_key
-from calque_core.staging.passes import dce_jaxpr
 from calque_core.staging.stage import JaxprTrace, stage
 from calque_core.traces.trace import Trace
 from calque_core.traces.tracer import is_tracer, known, unknown

@@ -17,14 +17,13 @@ from calque_core.jaxprs.masks import marked
 from calque_core.known.programs import run_again
 from calque_core.ops.varying import fit_program
 from calque_core.ops.weakness import as_declared, strong
+from calque_core.passes.dead_code import dce_jaxpr
+from calque_core.primitives.jit import jit_p as jit_p  # noqa: PLC0414  who uses it needs its evaluation, too
 from calque_core.primitives.primitive import Primitive
-from calque_core.staging.passes import dce_jaxpr
 
 Value = Any
 Run = Callable[[Jaxpr, Sequence[Value]], list[Value]]
 Compiler = Run
-
-jit_p = Primitive("jit", multiple_results=True)
 
 
 def run_program(jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:

@@ -27,8 +27,8 @@ from calque_core.ops.jit import check_operands, means, run_strongly
 from calque_core.ops.linear_call import linear_transpose_p
 from calque_core.ops.spaces import Space, space_of
 from calque_core.ops.varying import as_varying
+from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.primitive import Primitive
-from calque_core.staging.passes import dce_jaxpr
 from calque_core.staging.stage import stage
 from calque_core.traces.trace import canonical_value, trace_state_clean
 from calque_core.types.avals import typeof

@@ -37,8 +37,8 @@ from calque_core.ops.loops import (
 )
 from calque_core.ops.varying import fit_loop, fits
 from calque_core.ops.weakness import as_declared, strong
+from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.primitive import Primitive
-from calque_core.staging.passes import dce_jaxpr
 from calque_core.types.avals import shaped_array, typeof
 from calque_pytree import PyTreeDef, tree_flatten, tree_map, tree_structure
 

@@ -44,8 +44,8 @@ from calque_core.ops.operands import promoted_type
 from calque_core.ops.scan import run_scan, steps_at_once
 from calque_core.ops.varying import fit_loop, fit_operands, fits
 from calque_core.ops.weakness import as_declared, strong
+from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.primitive import Primitive
-from calque_core.staging.passes import dce_jaxpr
 from calque_core.traces.tracer import is_tracer, known, unknown
 from calque_core.types.avals import is_array_like, typeof
 from calque_core.types.dtypes import kind_of

@@ -7,7 +7,7 @@ loops are those of traces of values, in `value_programs.py`; here each value is 
 Where a derivative may be asked for, a call of a function with derivative rules stays a call: its function and its
 rules are programs, and the table interprets each.
 
-Read next: `interpret.py` for the plain way to run a jaxpr, `rewrite.py` for changing one.
+Read next: `interpret.py` for the plain way to run a jaxpr, `kits/rewrite.py` for changing one.
 """
 
 from __future__ import annotations

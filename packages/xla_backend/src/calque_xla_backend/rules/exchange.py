@@ -1,6 +1,6 @@
 """Lowering of exchanges over named axes: each is one collective among the devices along the axis.
 
-A parameter `axis_name` may be a tuple of names here, as `joined_exchanges.py` makes it.
+A parameter `axis_name` may be a tuple of names here, as `passes/joined_exchanges.py` makes it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from calque_core import ShapedArray
 from calque_core.lax import all_gather_invariant_p, all_gather_p, all_to_all_p, ppermute_p, psum_scatter_p
 from calque_xla_backend.define import IrValue, splat
-from calque_xla_backend.modules.joined_exchanges import names_of_exchange
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.manual import channel, devices_along, groups_along, pairs_attribute, replica_groups
 from calque_xla_backend.modules.types import aval_to_ir_type
+from calque_xla_backend.passes.joined_exchanges import names_of_exchange
 from calque_xla_backend.rules.collective import combined, gathered
 
 AxisName = Any

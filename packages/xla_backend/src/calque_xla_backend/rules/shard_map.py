@@ -15,13 +15,13 @@ from calque_core import Jaxpr, PartitionSpec
 from calque_core.extend import AnyMesh
 from calque_core.lax import shard_map_p
 from calque_xla_backend.define import IrValue
-from calque_xla_backend.modules.early_sums import early_sums
-from calque_xla_backend.modules.joined_exchanges import joined_exchanges
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
 from calque_xla_backend.modules.manual import inside, manual_computation
 from calque_xla_backend.modules.module import lower_inner_functions
 from calque_xla_backend.modules.tokens import needs_token
 from calque_xla_backend.modules.types import aval_to_ir_type
+from calque_xla_backend.passes.early_sums import early_sums
+from calque_xla_backend.passes.joined_exchanges import joined_exchanges
 
 AxisName = Any
 Specs = tuple[PartitionSpec, ...]

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params, new_jaxpr_eqn
 from calque_core.jaxprs.walk import nested_jaxprs, replace_jaxprs
-from calque_core.ops.jit import jit_p
 from calque_core.primitives.conversion import convert_element_type_p
+from calque_core.primitives.jit import jit_p
 from calque_core.types.avals import ShapedArray
 
 

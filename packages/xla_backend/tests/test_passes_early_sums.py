@@ -1,7 +1,7 @@
 import numpy as np
 
 from calque_core import lax, make_jaxpr
-from calque_xla_backend.modules.early_sums import early_sums
+from calque_xla_backend.passes.early_sums import early_sums
 
 AXES = [("i", 4)]
 

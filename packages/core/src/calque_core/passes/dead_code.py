@@ -3,7 +3,7 @@
 One idea: an equation with an effect always stays.  A primitive that holds jaxprs has a rule of kind "dce", which says
 which operands the used results need; without a rule an equation is kept or dropped as a whole.
 
-Read next: `inline.py` and `rewrite.py` for the other passes.
+Read next: `inlining.py`, another pass; `kits/rewrite.py`, for passes by a rule of the user's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 import numpy as np
 
 from calque_core import lax, make_jaxpr
-from calque_xla_backend.modules.joined_exchanges import joined_exchanges, names_of_exchange
+from calque_xla_backend.passes.joined_exchanges import joined_exchanges, names_of_exchange
 
 AXES = [("i", 4), ("j", 2), ("k", 3)]
 

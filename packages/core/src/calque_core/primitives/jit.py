@@ -1,0 +1,10 @@
+"""The primitive that applies a program.  The pass that inlines it is used by operations, so it lives below them.
+
+Read next: `ops/jit.py`, its evaluation and its rules.
+"""
+
+from __future__ import annotations
+
+from calque_core.primitives.primitive import Primitive
+
+jit_p = Primitive("jit", multiple_results=True)
