@@ -206,6 +206,18 @@ def test_no_late_name_is_hidden_by_a_module_of_the_package(package):
     assert late & {found.name for found in pkgutil.iter_modules(getattr(module, "__path__", []))} == set()
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "convert_element_type_p.bind(1.0, new_dtype=numpy.dtype('float32'), weak_type=False)",
+        "jit_p.bind(1.0, jaxpr=calque_core.make_jaxpr(abs)(1.0), name='f', compiler=None)",
+    ],
+)
+def test_a_primitive_that_is_declared_below_its_evaluation_has_it_in_the_first_program(use):
+    evaluation = f"calque_core.ops.{use.split('_')[0]}"
+    assert evaluation in loaded_by(f"import calque_core, numpy; calque_core.lax.{use}")
+
+
 def modules_in(package: str, folders: dict[str, str]) -> set[str]:
     """Return the full names of modules by folder; the folders are modules, too."""
     inner = {f"{package}.{folder}.{name}" for folder, names in folders.items() if folder for name in names.split()}

@@ -38,8 +38,8 @@ if _TYPE_CHECKING:
     from calque_core.ops.composite import composite, composite_p
     from calque_core.ops.cond import cond, cond_p, switch
     from calque_core.ops.convert import (
-        bitcast_convert_type, bitcast_convert_type_p, convert_element_type, discard, discard_p, stop_gradient,
-        stop_gradient_p,
+        bitcast_convert_type, bitcast_convert_type_p, convert_element_type, convert_element_type_p, discard, discard_p,
+        stop_gradient, stop_gradient_p,
     )
     from calque_core.ops.convolution import conv_general_dilated, conv_general_dilated_p
     from calque_core.ops.convolution_forms import (
@@ -132,7 +132,6 @@ if _TYPE_CHECKING:
     from calque_core.ops.updates import scatter_apply
     from calque_core.ops.while_loop import fori_loop, while_loop, while_p
     from calque_core.ops.windows import GatherScatterMode
-    from calque_core.primitives.conversion import convert_element_type_p
 # isort: on
 # fmt: on
 
@@ -163,8 +162,8 @@ _LATE = {
     "calque_core.ops.composite": "composite, composite_p",
     "calque_core.ops.cond": "cond, cond_p, switch",
     "calque_core.ops.convert": (
-        "bitcast_convert_type, bitcast_convert_type_p, convert_element_type, discard, discard_p, stop_gradient, "
-        "stop_gradient_p"
+        "bitcast_convert_type, bitcast_convert_type_p, convert_element_type, convert_element_type_p, discard, "
+        "discard_p, stop_gradient, stop_gradient_p"
     ),
     "calque_core.ops.convolution": "conv_general_dilated, conv_general_dilated_p",
     "calque_core.ops.convolution_forms": (
@@ -256,7 +255,6 @@ _LATE = {
     "calque_core.ops.updates": "scatter_apply",
     "calque_core.ops.while_loop": "fori_loop, while_loop, while_p",
     "calque_core.ops.windows": "GatherScatterMode",
-    "calque_core.primitives.conversion": "convert_element_type_p",
 }
 
 # fmt: off

@@ -13,7 +13,7 @@ import numpy as np
 
 from calque_core.context import here
 from calque_core.frames.source import where
-from calque_core.primitives.conversion import convert_element_type_p
+from calque_core.primitives.conversion import convert_element_type_p as convert_element_type_p  # noqa: PLC0414  for `lax`
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import ShapedArray, is_array_like, shaped_array, typeof
 from calque_core.types.dtypes import REGISTERED, canonicalize_dtype, dtype_name, kind_of, native_array
