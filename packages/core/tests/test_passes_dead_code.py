@@ -8,15 +8,11 @@ from calque_core import (
     ShapedArray,
     Var,
     check_jaxpr,
-    config,
     dce_jaxpr,
-    debug,
     eval_jaxpr,
-    fold_constants,
     lax,
     make_jaxpr,
 )
-from calque_core.extend import merge_equal_equations
 
 F64 = ShapedArray((), "float64")
 
@@ -27,9 +23,6 @@ def names(jaxpr):
 
 def call(jaxpr, *args, name="f"):
     return lax.jit_p.bind(*args, jaxpr=jaxpr, name=name, compiler=None)
-
-
-# Dead code
 
 
 def test_equations_that_only_serve_dropped_outputs_go_with_their_inputs():
@@ -138,110 +131,3 @@ def test_a_mask_of_another_length_is_refused():
         dce_jaxpr(jaxpr, [True, True])
     with pytest.raises(ValueError, match="instantiate has 0 bools, but the jaxpr has 1 inputs"):
         dce_jaxpr(jaxpr, [True], instantiate=[])
-
-
-# Equal equations
-
-
-def test_equal_equations_are_computed_once_through_any_number_of_steps():
-    jaxpr = make_jaxpr(lambda x: lax.mul(lax.exp(lax.sin(x)), lax.exp(lax.sin(x))))(1.0)
-    assert names(merge_equal_equations(jaxpr)) == ["sin", "exp", "mul"]
-    merged = merge_equal_equations(jaxpr)
-    check_jaxpr(merged)
-    assert eval_jaxpr(merged, (), 1.0) == eval_jaxpr(jaxpr, (), 1.0)
-
-
-def test_two_results_stay_two_but_a_result_may_serve_the_program():
-    results = merge_equal_equations(make_jaxpr(lambda x: (lax.sin(x), lax.sin(x)))(np.ones(2)))
-    assert names(results) == ["sin", "sin"]
-    first, second = eval_jaxpr(results, (), np.ones(2))
-    assert not np.shares_memory(first, second)
-    used = merge_equal_equations(make_jaxpr(lambda x: (lax.neg(lax.sin(x)), lax.sin(x)))(1.0))
-    assert names(used) == ["sin", "neg"]
-    assert eval_jaxpr(used, (), 1.0) == [-np.sin(1.0), np.sin(1.0)]
-
-
-@pytest.mark.parametrize(
-    "two",
-    [
-        lambda x: (lax.mul(x, 0.0), lax.mul(x, -0.0)),
-        lambda x: (lax.integer_pow(x, 3), lax.integer_pow(x, 5)),
-        lambda x: (lax.reduce_precision(x, 8, 7), lax.reduce_precision(x, 8, 9)),
-    ],
-    ids=["zeros of two signs", "exponents", "parameters"],
-)
-def test_equations_that_one_can_tell_apart_stay(two):
-    jaxpr = make_jaxpr(lambda x: lax.add(*map(lax.sin, two(x))))(2.0)
-    assert names(merge_equal_equations(jaxpr)).count("sin") == 2
-
-
-def test_equations_with_effects_or_programs_stay():
-    printed = make_jaxpr(lambda x: [debug.print("{}", x), debug.print("{}", x), x][-1])(1.0)
-    assert len(merge_equal_equations(printed).eqns) == len(printed.eqns) == 2
-    inner = make_jaxpr(lax.sin)(1.0)
-    called = make_jaxpr(lambda x: lax.add(*call(inner, x), *call(inner, x)))(1.0)
-    assert names(merge_equal_equations(called)) == ["jit", "jit", "add"]
-
-
-# Constant folding
-
-
-def test_what_depends_on_no_argument_is_computed():
-    jaxpr = make_jaxpr(lambda x: x * lax.sin(lax.cos(1.0)) + np.arange(3.0) * 2.0)(1.0)
-    folded = fold_constants(jaxpr)
-    assert names(folded) == ["mul", "add"]
-    assert [c.tolist() for c in folded.consts] == [[0.0, 2.0, 4.0]]
-    check_jaxpr(folded)
-    assert eval_jaxpr(folded, folded.consts, 3.0)[0].tolist() == eval_jaxpr(jaxpr, jaxpr.consts, 3.0)[0].tolist()
-
-
-def test_folded_arrays_cannot_be_changed_and_the_users_can():
-    mine = np.arange(3.0)
-    c, y = (Var(ShapedArray((3,), "float64")) for _ in range(2))
-    folded = fold_constants(Jaxpr([c], [], [JaxprEqn(lax.neg_p, [c], [y], {})], [y, c], [mine]))
-    assert sorted(const.flags.writeable for const in folded.consts) == [False, True]
-    assert mine.flags.writeable
-
-
-def test_results_may_be_folded():
-    assert str(fold_constants(make_jaxpr(lambda: lax.mul(2.0, 2.0))())) == "{ lambda ; . let  in (4.0,) }"
-
-
-def test_nothing_to_fold_gives_the_jaxpr_back():
-    jaxpr = make_jaxpr(lambda x: x * 2.0)(1.0)
-    assert fold_constants(jaxpr) is jaxpr
-
-
-def test_inner_programs_are_folded_and_stay_inner_programs():
-    inner = make_jaxpr(lambda x: x * lax.sin(1.0))(1.0)
-    folded = fold_constants(make_jaxpr(lambda: call(inner, 2.0))())
-    assert names(folded) == ["jit"]
-    assert names(folded.eqns[0].params["jaxpr"]) == ["mul"]
-
-
-def test_large_results_are_not_stored():
-    jaxpr = make_jaxpr(lambda x: x * lax.broadcast(1.0, (2000,)))(1.0)
-    assert fold_constants(jaxpr) is jaxpr
-    assert names(fold_constants(jaxpr, max_size=2000)) == ["mul"]
-
-
-def test_effects_and_failures_are_left_to_the_run():
-    def never(*_):
-        raise AssertionError
-
-    noisy_p = Primitive("noisy", effects=frozenset(("Noise",)))
-    noisy_p.def_abstract_eval(lambda aval: aval.strip_weak_type())
-    noisy_p.def_impl(never)
-    jaxpr = make_jaxpr(lambda: (noisy_p.bind(1.0), lax.div(1, 0)))()
-    assert fold_constants(jaxpr) is jaxpr
-
-
-def test_nothing_is_folded_under_settings_that_give_other_types():
-    jaxpr = make_jaxpr(lambda: lax.sin(np.float64(1.0)))()
-    with config.enable_x64(False):
-        assert fold_constants(jaxpr) is jaxpr
-
-
-def test_folding_warns_of_nothing():
-    folded = fold_constants(make_jaxpr(lambda: lax.log(0.0))())
-    assert str(folded) == "{ lambda ; . let  in (-inf,) }"

@@ -1,13 +1,13 @@
 import numpy as np
 
 from calque_core import lax, make_jaxpr
-from calque_xla_backend.passes.joined_exchanges import joined_exchanges, names_of_exchange
+from calque_xla_backend.passes.joined_exchanges import join_exchanges, names_of_exchange
 
 AXES = [("i", 4), ("j", 2), ("k", 3)]
 
 
 def exchanges_of(f, *shape):
-    jaxpr = joined_exchanges(make_jaxpr(f, axis_env=AXES)(np.zeros(shape)))
+    jaxpr = join_exchanges(make_jaxpr(f, axis_env=AXES)(np.zeros(shape)))
     return [(e.primitive.name, e.params["axis_name"], e.params["axis"]) for e in jaxpr.eqns if "axis" in e.params]
 
 
@@ -29,7 +29,7 @@ def test_a_chain_is_joined_in_a_program_inside_too():
     jaxpr = make_jaxpr(
         lambda x: lax.cond(x > 0, lambda: lax.all_gather(x, ("i", "j")).sum(), lambda: x), axis_env=AXES
     )(1.0)
-    (eqn,) = [eqn for eqn in joined_exchanges(jaxpr).eqns if eqn.primitive is lax.cond_p]
+    (eqn,) = [eqn for eqn in join_exchanges(jaxpr).eqns if eqn.primitive is lax.cond_p]
     inner = [e.params["axis_name"] for branch in eqn.params["branches"] for e in branch.eqns if "axis_name" in e.params]
     assert inner == [("i", "j")]
 
@@ -53,4 +53,4 @@ def test_other_exchanges_stay_two():
 
 def test_a_program_without_chains_is_the_same_object():
     jaxpr = make_jaxpr(lambda x: lax.all_gather(x, "i"), axis_env=AXES)(1.0)
-    assert joined_exchanges(jaxpr) is jaxpr
+    assert join_exchanges(jaxpr) is jaxpr

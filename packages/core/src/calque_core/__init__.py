@@ -80,7 +80,8 @@ if _TYPE_CHECKING:
     from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal
     from calque_core.ops.operands import result_type
     from calque_core.ops.shard_map import shard_map
-    from calque_core.passes.dead_code import dce_jaxpr, fold_constants
+    from calque_core.passes.constant_folding import fold_constants
+    from calque_core.passes.dead_code import dce_jaxpr
     from calque_core.passes.inlining import inline_calls
     from calque_core.staging.check import JaxprType, check_jaxpr
     from calque_core.staging.make_jaxpr import eval_shape, make_jaxpr
@@ -116,7 +117,8 @@ _LATE = {
     "calque_core.ops.linear": "UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal",
     "calque_core.ops.operands": "result_type",
     "calque_core.ops.shard_map": "shard_map",
-    "calque_core.passes.dead_code": "dce_jaxpr, fold_constants",
+    "calque_core.passes.constant_folding": "fold_constants",
+    "calque_core.passes.dead_code": "dce_jaxpr",
     "calque_core.passes.inlining": "inline_calls",
     "calque_core.staging.check": "JaxprType, check_jaxpr",
     "calque_core.staging.make_jaxpr": "eval_shape, make_jaxpr",

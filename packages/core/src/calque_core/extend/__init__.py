@@ -119,7 +119,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.windows import clipped_lines
     from calque_core.ops.varying import as_varying
     from calque_core.ops.weakness import as_declared, strong
-    from calque_core.passes.dead_code import merge_equal_equations
+    from calque_core.passes.equal_equations import merge_equal_equations
     from calque_core.primitives.primitive import results_of
     from calque_core.primitives.rule_results import gives_lists, wrong_result
     from calque_core.primitives.rules import missing_rule, rules_by_family, settings_key
@@ -259,7 +259,7 @@ _LATE = {
     "calque_core.ops.windows": "clipped_lines",
     "calque_core.ops.varying": "as_varying",
     "calque_core.ops.weakness": "as_declared, strong",
-    "calque_core.passes.dead_code": "merge_equal_equations",
+    "calque_core.passes.equal_equations": "merge_equal_equations",
     "calque_core.primitives.primitive": "results_of",
     "calque_core.primitives.rule_results": "gives_lists, wrong_result",
     "calque_core.primitives.rules": "missing_rule, rules_by_family, settings_key",

@@ -33,7 +33,7 @@ from calque_core.ops.exponential import log, square
 from calque_core.ops.number_code import OfNumbers, code_of_numbers, on_numbers
 from calque_core.ops.reduce import reduce_or
 from calque_core.ops.while_loop import while_loop
-from calque_core.passes.dead_code import merge_equal_equations
+from calque_core.passes.equal_equations import merge_equal_equations
 from calque_core.primitives.primitive import Primitive
 from calque_core.record import Record
 from calque_core.staging.stage import stage

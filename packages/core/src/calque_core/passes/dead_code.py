@@ -1,9 +1,9 @@
-"""Passes that make a jaxpr smaller and keep its results: dead code, equal equations, constant folding.
+"""Dead code: equations whose results nobody uses, with the inputs that only they need.
 
 One idea: an equation with an effect always stays.  A primitive that holds jaxprs has a rule of kind "dce", which says
 which operands the used results need; without a rule an equation is kept or dropped as a whole.
 
-Read next: `inlining.py`, another pass; `kits/rewrite.py`, for passes by a rule of the user's.
+Read next: `equal_equations.py`, the pass that often leaves dead code.
 """
 
 from __future__ import annotations
@@ -12,19 +12,11 @@ from collections.abc import Sequence
 from operator import is_
 from typing import Any
 
-import numpy as np
-
 from calque_core.epoch import rule_epoch
 from calque_core.frames.source import describe_function
-from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_jaxpr
+from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
-from calque_core.jaxprs.walk import rebuild
-from calque_core.known.operands import exact_params
-from calque_core.traces.trace import evaluation, hand_down
-from calque_core.traces.tracer import Tracer
-from calque_core.types.avals import ShapedArray, short_repr, typeof
-
-Value = Any
+from calque_core.types.avals import short_repr
 
 
 def dce_jaxpr(
@@ -121,122 +113,3 @@ def _is_same(new: Any, old: Any) -> bool:
     if type(new) is tuple and type(old) is tuple:
         return len(new) == len(old) and all(a is b for a, b in zip(new, old))
     return new is old
-
-
-def merge_equal_equations(jaxpr: Jaxpr) -> Jaxpr:
-    """Return `jaxpr` with one equation for equations of one primitive, the same operands and equal parameters.
-
-    Two results of the program stay two: nobody expects them to share memory.  Equations that have effects, hold
-    programs or have parameters without a hash are left alone.
-
-    >>> from calque_core import ShapedArray, stage
-    >>> from calque_core.extend import merge_equal_equations
-    >>> from calque_core.lax import mul, sin
-    >>> merge_equal_equations(stage(lambda x: [mul(sin(x), sin(x))], [ShapedArray((), "float64")]))
-    { lambda ; a:f64[]. let b:f64[] = sin a; c:f64[] = mul b b in (c,) }
-    """
-    if len({eqn.primitive for eqn in jaxpr.eqns}) == len(jaxpr.eqns):
-        return jaxpr
-    results = {v for v in jaxpr.outvars if type(v) is Var}
-    first: dict[Any, Sequence[Var]] = {}
-    atoms: dict[Any, Var] = {}  # of the results of equations that an earlier one replaces
-    eqns: list[JaxprEqn] = []
-    for eqn in jaxpr.eqns:
-        invars = [atoms.get(x, x) for x in eqn.invars]
-        key = _key_of_equation(eqn, invars)
-        outvars = eqn.outvars if key is None else first.setdefault(key, eqn.outvars)
-        if outvars is eqn.outvars or not (results.isdisjoint(outvars) or results.isdisjoint(eqn.outvars)):
-            eqns.append(eqn.replace(invars=invars))
-            continue
-        atoms.update(zip(eqn.outvars, outvars))
-        results.update(atoms[v] for v in eqn.outvars if v in results)
-    return jaxpr.replace(eqns=eqns, outvars=[atoms.get(v, v) for v in jaxpr.outvars])
-
-
-def _key_of_equation(eqn: JaxprEqn, invars: Sequence[Atom]) -> Any:
-    """Return a key that equal equations share; None for an equation that stays."""
-    if not eqn.primitive.is_leaf or eqn.effects:
-        return None
-    operands = [exact_params({"": x.val}) if type(x) is Literal else x for x in invars]
-    key = (eqn.primitive, *operands, *[x.aval for x in invars if type(x) is Literal], exact_params(eqn.params))
-    try:
-        hash(key)
-    except TypeError:  # a parameter has no hash
-        return None
-    return key
-
-
-def fold_constants(jaxpr: Jaxpr, max_size: int = 1024) -> Jaxpr:
-    """Return `jaxpr` with the results of equations that depend on no argument as constants, in inner jaxprs too.
-
-    An equation stays if it has effects, holds a jaxpr, or has a result of more than `max_size` elements: a constant is
-    stored with the program.  It also stays if it cannot be computed (an integer divided by zero, a named axis).
-
-    >>> from calque_core import ShapedArray, fold_constants, stage
-    >>> from calque_core.lax import cos, mul
-    >>> fold_constants(stage(lambda x: [mul(x, cos(0.0))], [ShapedArray((), "float64")]))
-    { lambda ; a:f64[]. let b:f64[] = mul a 1.0 in (b,) }
-    """
-    # Folding gives no warnings: they belong to the run of the program.  Divisions by zero call a function rather than
-    # being ignored, since only then is an integer division by zero an error, and its equation stays.
-    with np.errstate(all="ignore", divide="call", call=lambda *_: None):
-        return rebuild(jaxpr, lambda inner: _fold(inner, max_size))
-
-
-def _fold(jaxpr: Jaxpr, max_size: int) -> Jaxpr:
-    known = {v: c for v, c in zip(jaxpr.constvars, jaxpr.consts) if not isinstance(c, Tracer)}
-    atoms: dict[Any, Atom] = {}
-    eqns = []
-    for eqn in jaxpr.eqns:
-        values = _folded_results(eqn, known, max_size)
-        if values is None:
-            eqns.append(_substitute(eqn, atoms))
-            continue
-        known.update(zip(eqn.outvars, values))
-        atoms.update((v, Literal(c, v.aval)) for v, c in zip(eqn.outvars, values) if isinstance(c, np.generic))
-    if len(eqns) == len(jaxpr.eqns):
-        return jaxpr
-    return _with_constants(jaxpr, eqns, [atoms.get(v, v) for v in jaxpr.outvars], known)
-
-
-def _substitute(eqn: JaxprEqn, atoms: dict[Any, Atom]) -> JaxprEqn:
-    if not any(v in atoms for v in eqn.invars):
-        return eqn
-    return eqn.replace(invars=[atoms.get(v, v) for v in eqn.invars])
-
-
-def _folded_results(eqn: JaxprEqn, known: dict[Var, Value], max_size: int) -> list[Value] | None:
-    """Return the results of an equation, or None if it must stay."""
-    if any(type(v) is Var and v not in known for v in eqn.invars) or _must_stay(eqn, max_size):
-        return None
-    args = [v.val if type(v) is Literal else known[v] for v in eqn.invars]  # type: ignore[index]
-    try:
-        values = hand_down(evaluation, eqn.primitive, args, eqn.params)
-    except (ArithmeticError, NameError):
-        return None
-    # Under settings that differ from the trace's, evaluation may return other types: such an equation stays.
-    if any(typeof(c) != v.aval for c, v in zip(values, eqn.outvars)):
-        return None
-    return [_as_constant(c) for c in values]
-
-
-def _as_constant(x: Value) -> Value:
-    """Return a result as a constant of a program: a NumPy scalar for rank 0, otherwise a read-only copy."""
-    if type(x) is not np.ndarray:
-        return x
-    copy = x.copy()
-    copy.flags.writeable = False
-    return copy[()] if not copy.ndim else copy
-
-
-def _must_stay(eqn: JaxprEqn, max_size: int) -> bool:
-    is_small = all(type(v.aval) is ShapedArray and v.aval.size <= max_size for v in eqn.outvars)
-    return has_jaxpr(eqn.params) or not is_small or bool(eqn.effects)
-
-
-def _with_constants(jaxpr: Jaxpr, eqns: list[JaxprEqn], outvars: list[Atom], known: dict[Var, Value]) -> Jaxpr:
-    """Return `jaxpr` with new equations and outputs, and the constants that they use, its own or from `known`."""
-    used = {v for eqn in eqns for v in eqn.invars if type(v) is Var} | {v for v in outvars if type(v) is Var}
-    consts = dict(zip(jaxpr.constvars, jaxpr.consts)) | known
-    consts = {v: c for v, c in consts.items() if v in used}
-    return jaxpr.replace(constvars=list(consts), consts=list(consts.values()), eqns=eqns, outvars=outvars)

@@ -16,13 +16,13 @@ from calque_core.extend import rebuild
 from calque_core.lax import psum_p, reduce_sum_p
 
 
-def early_sums(jaxpr: Jaxpr) -> Jaxpr:
+def sum_elements_first(jaxpr: Jaxpr) -> Jaxpr:
     """Return a program, with the programs inside it, that sums elements of one device first where it can.
 
     >>> import numpy as np
     >>> from calque_core import lax, make_jaxpr
     >>> jaxpr = make_jaxpr(lambda x: lax.reduce_sum(lax.psum(x, "i"), (0,)), axis_env=[("i", 4)])(np.ones(3))
-    >>> [eqn.primitive.name for eqn in early_sums(jaxpr).eqns]
+    >>> [eqn.primitive.name for eqn in sum_elements_first(jaxpr).eqns]
     ['reduce_sum', 'psum']
     """
     return jaxpr.memo("early sums", lambda: rebuild(jaxpr, _with_early_sums))  # type: ignore[no-any-return]

@@ -27,12 +27,12 @@ def names_of_exchange(axis_name: AxisName) -> Names:
     return axis_name if isinstance(axis_name, tuple) else (axis_name,)
 
 
-def joined_exchanges(jaxpr: Jaxpr) -> Jaxpr:
+def join_exchanges(jaxpr: Jaxpr) -> Jaxpr:
     """Return a program and the programs inside it with one equation for each chain of exchanges.
 
     >>> from calque_core import lax, make_jaxpr
     >>> jaxpr = make_jaxpr(lambda x: lax.all_gather(x, ("i", "j")), axis_env=[("i", 4), ("j", 2)])(1.0)
-    >>> [eqn.params["axis_name"] for eqn in joined_exchanges(jaxpr).eqns if eqn.primitive is lax.all_gather_p]
+    >>> [eqn.params["axis_name"] for eqn in join_exchanges(jaxpr).eqns if eqn.primitive is lax.all_gather_p]
     [('i', 'j')]
     """
     return jaxpr.memo("joined exchanges", lambda: rebuild(jaxpr, _joined))  # type: ignore[no-any-return]

@@ -20,8 +20,8 @@ from calque_xla_backend.modules.manual import inside, manual_computation
 from calque_xla_backend.modules.module import lower_inner_functions
 from calque_xla_backend.modules.tokens import needs_token
 from calque_xla_backend.modules.types import aval_to_ir_type
-from calque_xla_backend.passes.early_sums import early_sums
-from calque_xla_backend.passes.joined_exchanges import joined_exchanges
+from calque_xla_backend.passes.early_sums import sum_elements_first
+from calque_xla_backend.passes.joined_exchanges import join_exchanges
 
 AxisName = Any
 Specs = tuple[PartitionSpec, ...]
@@ -44,7 +44,7 @@ def shard_map_lowering(
             "io_callback(ordered=True), but its shards run at the same time. Use an effect without order, or call it "
             "outside of shard_map."
         )
-    module_context, jaxpr = ctx.module_context, joined_exchanges(early_sums(jaxpr))
+    module_context, jaxpr = ctx.module_context, join_exchanges(sum_elements_first(jaxpr))
     if mesh.size == 1:  # XLA removes the region from programs of several devices only
         with inside(module_context, mesh, axis_names):
             lower_inner_functions(module_context, jaxpr)
