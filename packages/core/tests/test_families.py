@@ -52,6 +52,14 @@ def test_the_first_look_up_imports_the_rules_of_the_family_and_later_ones_do_not
     assert late.bodies == ["late_rules.sounds"]
 
 
+def test_a_table_asks_for_an_import_once(late, monkeypatch):
+    asked, real = [], families.import_at_rest
+    monkeypatch.setattr(families, "import_at_rest", lambda name: (asked.append(name), real(name))[1])
+    table = rules("chime")
+    assert [table[late.primitive](3) for _ in range(3)] == [6, 6, 6]
+    assert asked == ["late_rules.sounds"]
+
+
 def test_a_kind_that_the_family_lacks_is_none_and_imports_nothing(late):
     assert late.primitive.adapted["jingle"] is None
     assert late.bodies == []
