@@ -42,7 +42,7 @@ GRADIENT = {  # the modules of autodiff that `grad` of a first function loads, b
         "checks every_size functions jaxprs linear_functions operations partial_eval pulls recorded rules signs traces "
         "transpose transpositions verbs zeros"
     ),
-    "traces": "copies jvp_trace layouts planned_trace step_trace steps tangent_trace tape",
+    "traces": "copies jvp_trace planned_trace step_trace steps tangent_trace tape",
     "verbs": "gradient linearize",
 }
 OPERATORS = {  # the modules of core for operators and ufuncs of tracers, without the methods of arrays

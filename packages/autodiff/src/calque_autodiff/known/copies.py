@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from calque_autodiff.partial_eval import distinct
 from calque_autodiff.recorded import recorded_halves, recorded_jvp
-from calque_autodiff.traces.layouts import TWICE
+from calque_autodiff.passes.layouts import TWICE
 from calque_core import Var
 from calque_core.extend import JitTracer, Operation, Position, holds_equations_alone, recorder, split_results
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from calque_autodiff.known.tape import Tape
-from calque_autodiff.traces.layouts import TWICE, changes_nothing, merged_layout
+from calque_autodiff.passes.layouts import TWICE, changes_nothing, merged_layout
 from calque_core import (
     Atom,
     JaxprEqn,
