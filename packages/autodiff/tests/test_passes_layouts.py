@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from calque_autodiff import grad, linearize, vjp
-from calque_core import lax, make_jaxpr
+from calque_autodiff.passes.layouts import merge_layouts
+from calque_core import check_jaxpr, eval_jaxpr, lax, make_jaxpr
 
 X = np.arange(6.0).reshape(2, 3)
 
@@ -54,3 +55,22 @@ def test_a_result_between_two_placements_keeps_its_tangent():
     first, second = f_lin(X)
     np.testing.assert_array_equal(first, X.T)
     np.testing.assert_array_equal(second, X)
+
+
+def test_placements_after_two_that_undo_one_another_are_merged_too():
+    def placed(x):
+        same = lax.transpose(lax.transpose(x, (1, 0)), (1, 0))
+        return same, lax.reshape(lax.reshape(same, (3, 2)), (6,)), lax.sin(same)
+
+    jaxpr = make_jaxpr(placed)(X)
+    merged = merge_layouts(jaxpr)
+    check_jaxpr(merged)
+    assert merged.outvars[0] is merged.invars[0]
+    assert [eqn.invars[0] is merged.invars[0] for eqn in merged.eqns] == [True] * 4
+    for new, old in zip(eval_jaxpr(merged, (), X), eval_jaxpr(jaxpr, (), X)):
+        np.testing.assert_array_equal(new, old)
+
+
+def test_a_program_without_placements_in_a_row_is_given_back():
+    jaxpr = make_jaxpr(lambda x: lax.transpose(lax.sin(lax.transpose(lax.reshape(x, (3, 2)), (1, 0))), (1, 0)))(X)
+    assert merge_layouts(jaxpr) is jaxpr

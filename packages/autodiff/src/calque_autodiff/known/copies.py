@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from calque_autodiff.partial_eval import distinct
 from calque_autodiff.recorded import recorded_halves, recorded_jvp
-from calque_autodiff.passes.layouts import TWICE
 from calque_core import Var
 from calque_core.extend import JitTracer, Operation, Position, holds_equations_alone, recorder, split_results
 
@@ -84,4 +83,4 @@ def linearized_function(operation: Operation, mask: Sequence[bool]) -> Linearize
     outvars, sources = distinct(known, len(operation.program.outvars))
     known = known.replace(outvars=outvars)
     places = [i if kind == "in" else len(mask) + i for kind, i in sources]
-    return LinearizedFunction(recorder(known), recorder(linear, len(places), TWICE), places)
+    return LinearizedFunction(recorder(known), recorder(linear, len(places)), places)

@@ -28,6 +28,10 @@ class Tape(NamedTuple):
     consts: Sequence[Value]
     debug_name: str
 
+    def replace(self, **fields: Any) -> Tape:
+        """Return the program with some fields changed."""
+        return self._replace(**fields)
+
     def kept_for_long(self, shared: Sequence[Value]) -> Tape:
         """Return the program with copies of residuals that the user can write to: captured arrays, and `shared`."""
         values = list(self.consts)

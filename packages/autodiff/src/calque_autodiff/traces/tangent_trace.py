@@ -4,8 +4,8 @@ One idea: an operation without a tangent goes to the parent at once; an operatio
 recorded.  A program inside such an operation (a jitted rule, a branch) is split by its `partial_eval` rule first: its
 known half runs now, and only the linear half is recorded, so that nothing non-linear is ever recorded in silence.
 
-Two ways to fewer equations: derivatives of derivatives stage a known operation once (`known_once`), and two placements
-of elements in a row are recorded as one (`layouts.py`).
+Two ways to fewer equations: derivatives of derivatives stage a known operation once (`known_once`), and in the finished
+program two placements of elements in a row are one (`passes/layouts.py`).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from calque_autodiff.known.tape import Tape
-from calque_autodiff.passes.layouts import TWICE, changes_nothing, merged_layout
+from calque_autodiff.passes.layouts import merge_layouts
 from calque_core import (
     Atom,
-    JaxprEqn,
+    Jaxpr,
     Literal,
     Primitive,
     Trace,
@@ -63,7 +63,6 @@ class TangentTrace(JaxprTrace):
         JaxprTrace.__init__(self, parent, captures)
         self.gives_back = captures is None
         self.shares_known = parent is not evaluation and _is_staged_derivative(parent)
-        self.layouts: dict[Any, JaxprEqn] = {}  # by its result, an equation that only places elements
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         parent, mine, is_plain = self.parent, self, True
@@ -89,8 +88,6 @@ class TangentTrace(JaxprTrace):
                 return self.split(primitive, rule, args, params)
             if has_jaxpr(params):
                 raise missing_rule(primitive, "partial_eval")
-            if primitive in TWICE:
-                return self.record_layout(primitive, args[0], params)
         if not here().settings.enable_x64:
             args = self.narrow_known(args)
         return super().process_primitive(primitive, args, params)
@@ -110,19 +107,6 @@ class TangentTrace(JaxprTrace):
                 return outs
             known = self.memo[key] = tuple(args), outs  # the operands are kept, so that their ids stay their own
         return list(known[1])
-
-    def record_layout(self, primitive: Primitive, x: Value, params: dict[str, Any]) -> list[Value]:
-        """Record an operation that only places elements, as one with the same operation that made its operand."""
-        first = self.layouts.get(x.variable)
-        merged = merged_layout(first, primitive, params)
-        if merged is not None:
-            invar: Any = first.invars[0]  # type: ignore[union-attr]
-            x, params = JitTracer(self, invar.aval, invar, x.position), merged
-            if changes_nothing(params, x.aval, *primitive.abstract(x.aval, **params)):
-                return [x]
-        outs = super().process_primitive(primitive, [x], params)
-        self.layouts[outs[0].variable] = self.eqns[-1]
-        return outs
 
     def process_custom_derivative(
         self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
@@ -179,8 +163,11 @@ class TangentTrace(JaxprTrace):
 
     def tape(self, outs: Sequence[Value], debug_name: str) -> Tape:
         """Return the recorded linear program, with the results `outs`."""
-        constvars, invars, eqns, outvars, consts = self.contents(outs)
-        return Tape(constvars, invars, eqns, outvars, consts, debug_name)
+        return merge_layouts(Tape(*self.contents(outs), debug_name))
+
+    def finish(self, outs: Sequence[Value], debug_name: str = "") -> Jaxpr:
+        """Return the same as a jaxpr, of a trace without steps."""
+        return merge_layouts(super().finish(outs, debug_name))
 
     def captured_const(self, x: np.ndarray[Any, Any]) -> Value:
         """Return a residual unchanged: `kept_for_long` copies residuals that the user can still write to."""

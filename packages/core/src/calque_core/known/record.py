@@ -13,23 +13,20 @@ from typing import Any
 
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.known.run import function_of
-from calque_core.primitives.primitive import Primitive
 from calque_core.staging.jit_tracer import NO_PARAMS, JitTracer, new_eqn, new_object
 
 Value = Any
 
 
-def recorder(program: Jaxpr, num_atoms: int = 0, layouts: Collection[Primitive] = ()) -> Callable[..., list[Value]]:
+def recorder(program: Jaxpr, num_atoms: int = 0) -> Callable[..., list[Value]]:
     """Return the function of a trace, a position and operands that appends equations like those of `program`.
 
     The first `num_atoms` operands are atoms, later operands are tracers.  It returns tracers for the results; a result
-    that is an operand is its tracer, a result that is a literal is the literal's value.  An operation of the primitives
-    `layouts` on the result of the same primitive, an equation in `trace.layouts`, is recorded by the trace,
-    `trace.record_layout(primitive, tracer, params)`, which may do with fewer equations.
+    that is an operand is its tracer, a result that is a literal is the literal's value.
     """
     code = _Code(program, num_atoms)
     for eqn in program.eqns:
-        code.append(eqn, is_layout=eqn.primitive in layouts)
+        code.append(eqn)
     return code.function(program.outvars)
 
 
@@ -52,26 +49,13 @@ class _Code:
         self.bound[name] = value
         return name
 
-    def append(self, eqn: JaxprEqn, *, is_layout: bool) -> None:
+    def append(self, eqn: JaxprEqn) -> None:
         """Write the lines that record an equation."""
         operands = ", ".join(self.constant(x) if type(x) is Literal else self.names[x] for x in eqn.invars)
         outs = [self.names.setdefault(v, f"v{len(self.names)}") for v in eqn.outvars]
         primitive, params = self.constant(eqn.primitive), self.constant(eqn.params or NO_PARAMS)
-        lines = [f"{x} = new_object(Var); {x}.aval = {self.constant(v.aval)}" for x, v in zip(outs, eqn.outvars)]
-        lines.append(f"eqn = new(({primitive}, [{operands}], [{', '.join(outs)}], {params}, position))")
-        lines.append("append(eqn)")
-        if not is_layout:
-            self.lines += lines
-            return
-        x = f"tracer(trace, {self.constant(eqn.invars[0].aval)}, {operands}, position)"
-        self.lines += [
-            f"first = trace.layouts.get({operands})",
-            f"if first is not None and first[0] is {primitive}:",
-            f" {outs[0]} = trace.record_layout({primitive}, {x}, {params})[0].variable",
-            "else:",
-            *(f" {line}" for line in lines),
-            f" trace.layouts[{outs[0]}] = eqn",
-        ]
+        self.lines += [f"{x} = new_object(Var); {x}.aval = {self.constant(v.aval)}" for x, v in zip(outs, eqn.outvars)]
+        self.lines.append(f"append(new(({primitive}, [{operands}], [{', '.join(outs)}], {params}, position)))")
 
     def result(self, x: Atom) -> str:
         """Return the text of a result."""
