@@ -125,7 +125,7 @@ def operands_to_run(  # noqa: C901  (hot)
         elif isinstance(x, Tracer) or (np.ndarray in kinds and isinstance(x, ArrayMethods)):
             if trace is evaluation or not (takes_tracers or not isinstance(x, Tracer)):
                 return None
-            key += kind, x.aval
+            key += kind, typeof(x)
         elif has_options and add_option(key, x):
             continue
         else:
