@@ -179,7 +179,7 @@ class TypedCall(NamedTuple):
     """An operation on operands of known types: what a known operation is made of, without a value of an operand.
 
     `places` has the position of each argument among the operands, None for another argument, whose value is in
-    `others`.  `is_mine` marks the operands that are tracers of the transformation, `is_number` those that are numbers.
+    `others`.  `is_mine` marks the operands that are tracers of the transformation, `is_number` the numbers.
     """
 
     operation: Any

@@ -8,7 +8,7 @@ Only primitives are taken whose implementations are leaves: such primitives prom
 parameters alone.
 
 Read next: `buffers.py`, which decides where results are written; `table.py`, which remembers such functions;
-`operations.py` of autodiff and `plans.py` of batching, which make them from rules.
+`known/operation.py` of autodiff and `known.py` of batching, which make them from rules.
 """
 
 from __future__ import annotations
