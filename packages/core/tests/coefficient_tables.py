@@ -130,6 +130,17 @@ def scaled_erfc(x: Decimal) -> Decimal:
     return (x * x).exp() - 2 / circle().sqrt() * total
 
 
+def error_function(x: Decimal) -> Decimal:
+    """Return erf(x) by its power series with positive terms (DLMF 7.6.2)."""
+    total = term = x
+    n = 0
+    while abs(term) > SMALLEST:
+        n += 1
+        term *= 2 * x * x / (2 * n + 1)
+        total += term
+    return 2 / circle().sqrt() * (-x * x).exp() * total
+
+
 def scaled_bessel(order: int) -> Function:
     """Return exp(-x) I_n(x) as a function, by the power series DLMF 10.25.2."""
 
@@ -205,6 +216,13 @@ def tables() -> dict[str, tuple[str, list[Decimal]]]:
                 "(1 + 2x) exp(x**2) erfc(x) for x >= 0, a polynomial in (x - 3.75) / (x + 3.75)",
                 in_powers(erfc_factor, 30),
             ),
+            **{
+                f"ERF_TO_{centre + 1}": (
+                    f"erf(x) - {constant} for {centre - 1} <= x <= {centre + 1}, a polynomial in x - {centre}",
+                    in_powers(lambda t, centre=centre, constant=constant: error_function(centre + t) - constant, 32),
+                )
+                for centre, constant in ((1, Decimal("0.84375")), (3, Decimal(1)), (5, Decimal(1)))
+            },
             "LOG_GAMMA": (
                 "log(gamma(x)) / ((x - 1) (x - 2)) for 1 <= x <= 2, a polynomial in 2x - 3",
                 in_powers(on_unit(lambda x: log_gamma(x) / ((x - 1) * (x - 2))), 23),
@@ -213,9 +231,25 @@ def tables() -> dict[str, tuple[str, list[Decimal]]]:
                 "log(gamma(x)) / (x - 2) for 2 <= x <= 3, a polynomial in 2x - 5",
                 in_powers(lambda t: log_gamma((t + 5) / 2) / ((t + 1) / 2), 19),
             ),
+            "LOG_GAMMA_TO_4": (
+                "log(gamma(x)) / ((x - 1) (x - 2)) for 2 <= x <= 4, a polynomial in x - 3",
+                in_powers(lambda t: log_gamma(t + 3) / ((t + 2) * (t + 1)), 24),
+            ),
+            "LOG_GAMMA_TO_8": (
+                "log(gamma(x)) / ((x - 1) (x - 2)) for 4 <= x <= 8, a polynomial in x / 2 - 3",
+                in_powers(lambda t: log_gamma(2 * t + 6) / ((2 * t + 5) * (2 * t + 4)), 24),
+            ),
             "DIGAMMA": (
                 "digamma(x) / (x - r) for 1 <= x <= 2, with the zero r, a polynomial in 2x - 3",
                 in_powers(on_unit(lambda x: digamma(x) / (x - root)), 24),
+            ),
+            "DIGAMMA_TO_4": (
+                "digamma(x) / (x - r) for 2 <= x <= 4, a polynomial in x - 3",
+                in_powers(lambda t: digamma(t + 3) / (t + 3 - root), 24),
+            ),
+            "DIGAMMA_TO_8": (
+                "digamma(x) / (x - r) for 4 <= x <= 8, a polynomial in x / 2 - 3",
+                in_powers(lambda t: digamma(2 * t + 6) / (2 * t + 6 - root), 24),
             ),
             "DIGAMMA_ROOT": ("r - 1 in two pieces, the first of 20 bits, for 1.4616... = r", pieces(root - 1, 20)),
             "STIRLING": (

@@ -99,6 +99,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.matrix_functions import column_by_column, with_diagonal
     from calque_core.ops.paddings import dilated_shape, transposed_pads
     from calque_core.ops.platform import Platforms, position_of_platform
+    from calque_core.ops.products import leave_one_out_products
     from calque_core.ops.reduce import reduced_shape
     from calque_core.ops.reduce_function import split_reduction
     from calque_core.ops.scatter import scatter_windows
@@ -241,6 +242,7 @@ _LATE = {
     "calque_core.ops.matrix_functions": "column_by_column, with_diagonal",
     "calque_core.ops.paddings": "dilated_shape, transposed_pads",
     "calque_core.ops.platform": "Platforms, position_of_platform",
+    "calque_core.ops.products": "leave_one_out_products",
     "calque_core.ops.reduce": "reduced_shape",
     "calque_core.ops.reduce_function": "split_reduction",
     "calque_core.ops.scatter": "scatter_windows",
@@ -360,6 +362,7 @@ __all__ = [
     # Functions that are formulas, and parts of such formulas
     "declare_formula", "polynomial", "summed", "where_any", "deviance", "gamma_of", "gamma_factors", "stirling_series",
     "bessel_decay", "scaled_erfc", "scaled_erfc_slope", "normal_quantile", "log_sample_slopes",
+    "leave_one_out_products",
     # Windows of a gather or scatter, and their updates
     "gather_windows", "scatter_windows", "clipped_lines", "combine_lines", "default_fill", "read_windows", "is_last",
     "product_of_others", "product_with_updates", "extreme_shares",

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.context import entered, here
-from calque_core.jaxprs.straight_line import is_straight
+from calque_core.jaxprs.straight_line import def_joint_evaluation, is_straight
 from calque_core.ops.arithmetic import abs, add, div, mul, sub
 from calque_core.ops.compare import bitwise_and, bitwise_or, gt, lt, select
 from calque_core.ops.cond import cond
@@ -29,6 +29,7 @@ from calque_core.ops.declare import FLOAT, elementwise
 from calque_core.ops.exponential import log, square
 from calque_core.ops.number_code import OfNumbers, code_of_numbers, on_numbers
 from calque_core.ops.reduce import reduce_or
+from calque_core.ops.regions import BLOCK, MOST_NUMBERS, Region, Regions
 from calque_core.ops.while_loop import while_loop
 from calque_core.primitives.primitive import Primitive
 from calque_core.record import Record
@@ -48,11 +49,18 @@ _SINGLE = np.dtype("float32")
 MOST_STEPS = 20_000.0  # a sum needs about eight times the square root of its parameters
 
 
-def declare_formula(name: str, formula: Formula, kinds: str = FLOAT, of_numbers: OfNumbers | None = None) -> Primitive:
+def declare_formula(
+    name: str,
+    formula: Formula,
+    kinds: str = FLOAT,
+    of_numbers: OfNumbers | None = None,
+    regions: Sequence[Region] = (),
+) -> Primitive:
     """Return a new elementwise primitive of floats that is `formula` of its operands, in at least single precision.
 
     `kinds` are the kinds of dtypes that it takes, as NumPy writes them: "f" are floats, "c" complex numbers.
     `of_numbers` is the same function of Python's floats, if C has it: small arrays take it.
+    `regions` have formulas for evaluation alone, which serve parts of the real numbers in fewer operations.
     Evaluation ignores NumPy's warnings, and checks the result alone for nan: a formula computes all its branches, and
     chooses afterwards.
     """
@@ -74,12 +82,42 @@ def declare_formula(name: str, formula: Formula, kinds: str = FLOAT, of_numbers:
         with np.errstate(all="ignore"):
             if of_numbers is not None and max([x.size for x in args]) <= _MOST_FOR_C:
                 return on_numbers(of_numbers, args, avals[0].dtype)
-            code = _codes.find([primitive, *avals], decomposition, avals)
-            return _evaluated(decomposition, args) if code is None else code.run(args)
+            return run(*args) if by_regions is None else _by_regions(by_regions, args[0], avals[0].dtype)
+
+    def run(*args: Value) -> Value:
+        avals = list(map(typeof, args))
+        code = _codes.find([primitive, *avals], decomposition, avals)
+        return _evaluated(decomposition, args) if code is None else code.run(args)
 
     primitive.def_impl(impl, leaf=True, makes_arrays=True)
     primitive.def_rule("decomposition", decomposition)
+    by_regions = Regions(regions, [run]) if regions else None
+    if by_regions is not None:
+        _regions[primitive] = by_regions
     return primitive
+
+
+_regions: dict[Primitive, Regions] = {}
+
+
+def _by_regions(functions: Regions, x: Value, dtype: np.dtype[Any]) -> Value:
+    if x.size <= MOST_NUMBERS:
+        with suppress(ArithmeticError, ValueError):
+            return functions.of_numbers(x, dtype)
+    return functions.of_array(x, dtype)[0]
+
+
+def evaluate_together(function: Primitive, slope: Primitive) -> None:
+    """Let code that needs a function and its derivative evaluate both at once; they have formulas for equal regions."""
+    both = _regions[function].beside(_regions[slope])
+
+    def evaluate(x: Value) -> Sequence[Value]:
+        if x.size <= MOST_NUMBERS:
+            return [function.impl(x), slope.impl(x)]
+        with np.errstate(all="ignore"):
+            return both.of_array(x, x.dtype)
+
+    def_joint_evaluation(function, slope, evaluate)
 
 
 def _evaluated(formula: Formula, args: Sequence[Value]) -> Value:
@@ -105,22 +143,21 @@ class _Code(Record):
         if not self.is_by_element:
             with entered(evaluation):  # its loops and branches bind operations
                 return self.function(*args)
-        if self.of_numbers is not None and max([x.size for x in args]) <= _MOST_NUMBERS:
+        if self.of_numbers is not None and max([x.size for x in args]) <= MOST_NUMBERS:
             with suppress(ArithmeticError, ValueError):
                 return on_numbers(self.of_numbers, args, self.dtype)
         shapes = [x.shape for x in args if x.shape]
-        if not shapes or prod(shapes[0]) <= _BLOCK:
+        if not shapes or prod(shapes[0]) <= BLOCK:
             return self.function(*args)
         out = np.empty(prod(shapes[0]), self.dtype)
         flat = [x.reshape(-1) if x.shape else x for x in args]
-        for start in range(0, out.size, _BLOCK):
-            part = slice(start, start + _BLOCK)
+        for start in range(0, out.size, BLOCK):
+            part = slice(start, start + BLOCK)
             out[part] = self.function(*[x[part] if x.shape else x for x in flat])
         return out.reshape(shapes[0])
 
 
-_BLOCK = 4096  # elements
-_MOST_NUMBERS, _MOST_FOR_C = 16, 1024  # elements that Python's floats, or C's function of them, take in less time
+_MOST_FOR_C = 256  # elements that C's function of Python's floats takes in less time
 
 
 def _code_of(formula: Formula, avals: Sequence[ShapedArray]) -> _Code | None:

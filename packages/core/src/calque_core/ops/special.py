@@ -15,6 +15,7 @@ from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
 from calque_core.ops.coefficients import SCALED_ERFC
 from calque_core.ops.compare import eq, le, lt, select
 from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
+from calque_core.ops.error_regions import ERF_REGIONS, ERF_SERIES
 from calque_core.ops.exponential import exp, log, sqrt, square
 from calque_core.ops.operands import floating
 from calque_core.ops.rounding import floor
@@ -114,12 +115,11 @@ def _upper_tail(x: Value) -> Value:
 
 _UNDERFLOW = 100.0  # erfc(x) is 0 long before
 _LARGEST = 1e30  # the series is constant long before
-_ERF_SERIES = [2 / math.sqrt(math.pi) * (-1) ** n / (math.factorial(n) * (2 * n + 1)) for n in range(16)]
 
 
 def _erf_near_zero(x: Value) -> Value:
     """Return erf(x) for |x| < 0.75 by its power series (DLMF 7.6.1)."""
-    return mul(x, polynomial(square(min(abs(x), 1.0)), _ERF_SERIES))
+    return mul(x, polynomial(square(min(abs(x), 1.0)), ERF_SERIES))
 
 
 def _erf_formula(x: Value) -> Value:
@@ -133,7 +133,7 @@ def _erfc_formula(x: Value) -> Value:
     return select(lt(abs(x), 0.5), sub(1.0, _erf_near_zero(x)), far)
 
 
-erf_p = declare_formula("erf", _erf_formula, of_numbers=math.erf)
+erf_p = declare_formula("erf", _erf_formula, of_numbers=math.erf, regions=ERF_REGIONS)
 erfc_p = declare_formula("erfc", _erfc_formula, of_numbers=math.erfc)
 
 

@@ -1,0 +1,89 @@
+"""The gamma function's logarithm and its derivative for positive numbers, by tables of pieces.
+
+Below 8 the functions of 1 + y are a polynomial in y times the factors that vanish where the function does; a number
+below 1 is y itself, and others are 1 + y.  From 8 on the asymptotic series need a few pieces.
+
+Read next: `gamma.py`, whose formulas serve negative numbers and compiled programs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from calque_core.ops.arithmetic import add, div, min, mul, sub
+from calque_core.ops.coefficients import (
+    DIGAMMA,
+    DIGAMMA_ROOT,
+    DIGAMMA_TO_4,
+    DIGAMMA_TO_8,
+    HARMONIC,
+    LOG_GAMMA,
+    LOG_GAMMA_TO_4,
+    LOG_GAMMA_TO_8,
+    STIRLING,
+)
+from calque_core.ops.exponential import log, square
+from calque_core.ops.pieces import Pieces, Span, join
+from calque_core.ops.regions import region
+from calque_core.ops.rounding import floor
+
+Value = Any
+
+_LARGE = 8.0
+_PIECES, _FAR_PIECES = 128.0, 1024.0
+
+
+def _declare_below(name: str, to_2: Any, to_4: Any, to_8: Any) -> Any:
+    """Return the function of places in y for 0 <= y < 7, from polynomials in 2 y - 1, y - 2 and y / 2 - 5 / 2."""
+    spans = (Span(to_2, 0.0, 1.0, 2.0, -1.0), Span(to_4, 1.0, 3.0, 1.0, -2.0), Span(to_8, 3.0, 7.0, 0.5, -2.5))
+    return Pieces(name, _PIECES, *spans)
+
+
+def _declare_above(name: str, series: Any) -> Any:
+    """Return the function of places in 1 / x**2 for x >= 8."""
+    return Pieces(name, _FAR_PIECES, Span(series, 0.0, 1 / _LARGE**2 + 1 / _FAR_PIECES))
+
+
+_log_gamma_pieces = _declare_below("log_gamma_pieces", LOG_GAMMA, LOG_GAMMA_TO_4, LOG_GAMMA_TO_8)
+_digamma_pieces = _declare_below("digamma_pieces", DIGAMMA, DIGAMMA_TO_4, DIGAMMA_TO_8)
+_stirling_pieces = _declare_above("stirling_pieces", STIRLING)
+_harmonic_pieces = _declare_above("harmonic_pieces", HARMONIC)
+join(_log_gamma_pieces, _digamma_pieces)
+join(_stirling_pieces, _harmonic_pieces)
+
+
+def _log_gamma_below(x: Value) -> Value:
+    """Return log(gamma(1 + y)), less log(y) where x is below 1; 0.0, not -0.0, for x = 1."""
+    small = min(x, 1.0)
+    y = sub(x, floor(small))
+    negative = mul(mul(y, sub(1.0, y)), _log_gamma_pieces(mul(y, _PIECES)))
+    return sub(0.0, add(negative, log(small)))
+
+
+def _log_gamma_above(x: Value) -> Value:
+    """Return log(gamma(x)) by Stirling's series (DLMF 5.11.1)."""
+    inverse = div(1.0, x)
+    series = mul(inverse, _stirling_pieces(mul(square(inverse), _FAR_PIECES)))
+    return add(add(mul(sub(x, 0.5), sub(log(x), 1.0)), (math.log(2 * math.pi) - 1) / 2), series)
+
+
+def _digamma_below(x: Value) -> Value:
+    """Return digamma(1 + y), less 1 / y where x is below 1."""
+    is_other = floor(min(x, 1.0))
+    y = sub(x, is_other)
+    head, remainder = DIGAMMA_ROOT
+    distance = sub(sub(y, head), remainder)
+    return sub(mul(distance, _digamma_pieces(mul(y, _PIECES))), div(sub(1.0, is_other), x))
+
+
+def _digamma_above(x: Value) -> Value:
+    """Return digamma(x) by its asymptotic series (DLMF 5.11.2)."""
+    inverse = div(1.0, x)
+    series = mul(inverse, _harmonic_pieces(mul(square(inverse), _FAR_PIECES)))
+    return sub(log(x), mul(inverse, add(0.5, series)))
+
+
+_BELOW = math.nextafter(_LARGE, 0.0)
+LGAMMA_REGIONS = (region(0.0, _BELOW, _log_gamma_below), region(_LARGE, math.inf, _log_gamma_above))
+DIGAMMA_REGIONS = (region(0.0, _BELOW, _digamma_below), region(_LARGE, math.inf, _digamma_above))
