@@ -106,6 +106,15 @@ def digamma(x: Decimal) -> Decimal:
     return total - sum(decimal(BERNOULLI[2 * k]) / (2 * k * x ** (2 * k)) for k in range(1, 38))
 
 
+def trigamma(x: Decimal) -> Decimal:
+    """Return the derivative of `digamma`: the recurrence to x > 60, then DLMF 5.15.8."""
+    total = Decimal(0)
+    while x < 60:
+        total, x = total + 1 / (x * x), x + 1
+    total += 1 / x + 1 / (2 * x * x)
+    return total + sum(decimal(BERNOULLI[2 * k]) / x ** (2 * k + 1) for k in range(1, 38))
+
+
 def digamma_root() -> Decimal:
     """Return the positive zero of digamma by the secant method."""
     low, high = Decimal("1.46"), Decimal("1.47")
@@ -205,6 +214,12 @@ def erfc_factor(t: Decimal) -> Decimal:
     return (1 + 2 * x) * scaled_erfc(x)
 
 
+def shifted_erfc_factor(t: Decimal) -> Decimal:
+    """Return (x + 3.75) exp(x**2) erfc(x) with t = (x - 3.75) / (x + 3.75)."""
+    x = Decimal("3.75") * (1 + t) / (1 - t)
+    return (x + Decimal("3.75")) * scaled_erfc(x)
+
+
 def tables() -> dict[str, tuple[str, list[Decimal]]]:
     """Return, by name, the comment and the coefficients of each table."""
     with localcontext() as context:
@@ -215,6 +230,10 @@ def tables() -> dict[str, tuple[str, list[Decimal]]]:
             "SCALED_ERFC": (
                 "(1 + 2x) exp(x**2) erfc(x) for x >= 0, a polynomial in (x - 3.75) / (x + 3.75)",
                 in_powers(erfc_factor, 30),
+            ),
+            "SHIFTED_ERFC": (
+                "(x + 3.75) exp(x**2) erfc(x) for x >= 0, a polynomial in (x - 3.75) / (x + 3.75)",
+                in_powers(shifted_erfc_factor, 32),
             ),
             **{
                 f"ERF_TO_{centre + 1}": (
@@ -252,6 +271,23 @@ def tables() -> dict[str, tuple[str, list[Decimal]]]:
                 in_powers(lambda t: digamma(2 * t + 6) / (2 * t + 6 - root), 24),
             ),
             "DIGAMMA_ROOT": ("r - 1 in two pieces, the first of 20 bits, for 1.4616... = r", pieces(root - 1, 20)),
+            "TRIGAMMA": (
+                "the derivative of digamma for 1 <= x <= 2, a polynomial in 2x - 3",
+                in_powers(on_unit(trigamma), 25),
+            ),
+            "TRIGAMMA_TO_4": (
+                "the derivative of digamma for 2 <= x <= 4, a polynomial in x - 3",
+                in_powers(lambda t: trigamma(t + 3), 25),
+            ),
+            "TRIGAMMA_TO_8": (
+                "the derivative of digamma for 4 <= x <= 8, a polynomial in x / 2 - 3",
+                in_powers(lambda t: trigamma(2 * t + 6), 25),
+            ),
+            "BERNOULLI": ("B_2k, DLMF 5.15.8", [decimal(BERNOULLI[2 * k]) for k in range(1, 13)]),
+            "GAMMA": (
+                "gamma(x) for 1 <= x <= 2, a polynomial in 2x - 3",
+                in_powers(on_unit(lambda x: log_gamma(x).exp()), 25),
+            ),
             "STIRLING": (
                 "B_2k / (2k (2k - 1)), DLMF 5.11.1",
                 [decimal(BERNOULLI[2 * k]) / (2 * k * (2 * k - 1)) for k in range(1, 12)],

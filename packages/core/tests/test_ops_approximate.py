@@ -66,7 +66,7 @@ def test_a_few_numbers_and_many_give_the_same_bits(name):
     np.testing.assert_array_equal(np.signbit(ones[ones == 0]), np.signbit(many[many == 0]))
 
 
-@pytest.mark.parametrize("name", ["erf_inv", "zeta", "polygamma"])
+@pytest.mark.parametrize("name", ["erf_inv", "zeta"])
 def test_a_few_doubles_run_on_floats_of_python(name, monkeypatch):
     f = FORMULAS[name]
     for _ in range(RUNS):

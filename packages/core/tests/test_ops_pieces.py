@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from calque_core import make_jaxpr
-from calque_core.ops import error_regions, gamma_regions
+from calque_core.ops import bessel_regions, error_regions, gamma_regions
 from calque_core.ops.number_code import code_of_numbers
 from calque_core.ops.pieces import Pieces, Span, join
 
 TABLES = {
     pieces.primitive.name: pieces
-    for module in (gamma_regions, error_regions)
+    for module in (gamma_regions, error_regions, bessel_regions)
     for pieces in vars(module).values()
     if isinstance(pieces, Pieces)
 }

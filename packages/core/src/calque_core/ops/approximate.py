@@ -10,10 +10,11 @@ Read next: `special.py`, `gamma.py`, `bessel.py`, `incomplete.py`, `incomplete_b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
-from math import prod
+from math import nan, prod
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from calque_core.ops.declare import FLOAT, elementwise
 from calque_core.ops.exponential import log, square
 from calque_core.ops.number_code import OfNumbers, code_of_numbers, on_numbers
 from calque_core.ops.reduce import reduce_or
-from calque_core.ops.regions import BLOCK, MOST_NUMBERS, Region, Regions
+from calque_core.ops.regions import BLOCK, MOST_NUMBERS, Regions
 from calque_core.ops.while_loop import while_loop
 from calque_core.primitives.primitive import Primitive
 from calque_core.record import Record
@@ -54,13 +55,14 @@ def declare_formula(
     formula: Formula,
     kinds: str = FLOAT,
     of_numbers: OfNumbers | None = None,
-    regions: Sequence[Region] = (),
+    regions: Mapping[tuple[float, ...], Regions] = MappingProxyType({}),
 ) -> Primitive:
     """Return a new elementwise primitive of floats that is `formula` of its operands, in at least single precision.
 
     `kinds` are the kinds of dtypes that it takes, as NumPy writes them: "f" are floats, "c" complex numbers.
     `of_numbers` is the same function of Python's floats, if C has it: small arrays take it.
-    `regions` have formulas for evaluation alone, which serve parts of the real numbers in fewer operations.
+    `regions` have formulas of the last operand, for evaluation alone, which serve parts of the real numbers in fewer
+    operations.  Their keys are the operands before it, each of one number.
     Evaluation ignores NumPy's warnings, and checks the result alone for nan: a formula computes all its branches, and
     chooses afterwards.
     """
@@ -82,7 +84,8 @@ def declare_formula(
         with np.errstate(all="ignore"):
             if of_numbers is not None and max([x.size for x in args]) <= _MOST_FOR_C:
                 return on_numbers(of_numbers, args, avals[0].dtype)
-            return run(*args) if by_regions is None else _by_regions(by_regions, args[0], avals[0].dtype)
+            functions = _regions_of(primitive, args) if regions else None
+            return run(*args) if functions is None else _by_regions(functions, args[-1], avals[0].dtype)
 
     def run(*args: Value) -> Value:
         avals = list(map(typeof, args))
@@ -91,13 +94,26 @@ def declare_formula(
 
     primitive.def_impl(impl, leaf=True, makes_arrays=True)
     primitive.def_rule("decomposition", decomposition)
-    by_regions = Regions(regions, [run]) if regions else None
-    if by_regions is not None:
-        _regions[primitive] = by_regions
+    for leading, formulas in regions.items():
+        numbers = [np.float64(x) for x in leading]
+        elsewhere = [lambda x, numbers=numbers: run(*[n.astype(x.dtype) for n in numbers], x)]
+        _regions[primitive, *leading] = formulas._replace(elsewhere=elsewhere)
     return primitive
 
 
-_regions: dict[Primitive, Regions] = {}
+_regions: dict[Any, Regions] = {}  # by primitive and numbers before the last operand
+
+
+def _regions_of(primitive: Primitive, args: Sequence[Value]) -> Regions | None:
+    """Return the functions of the last operand, if the operands before it are numbers, or arrays of one number each."""
+    return _regions.get((primitive, *map(_number_of, args[:-1])))
+
+
+def _number_of(x: Value) -> float | None:
+    if not x.shape:
+        return float(x)
+    first = x.item(0) if x.size else nan
+    return first if (x == first).all() else None
 
 
 def _by_regions(functions: Regions, x: Value, dtype: np.dtype[Any]) -> Value:
@@ -108,8 +124,8 @@ def _by_regions(functions: Regions, x: Value, dtype: np.dtype[Any]) -> Value:
 
 
 def evaluate_together(function: Primitive, slope: Primitive) -> None:
-    """Let code that needs a function and its derivative evaluate both at once; they have formulas for equal regions."""
-    both = _regions[function].beside(_regions[slope])
+    """Let code that needs a function and its derivative evaluate both at once; they have formulas for like regions."""
+    both = _regions[function,].beside(_regions[slope,])._replace(elsewhere=[function.impl, slope.impl])
 
     def evaluate(x: Value) -> Sequence[Value]:
         if x.size <= MOST_NUMBERS:

@@ -8,16 +8,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from calque_core.ops.arithmetic import abs, div, max, min, mul
-from calque_core.ops.coefficients import ERF_TO_2, ERF_TO_4, ERF_TO_6
+import numpy as np
+
+from calque_core.ops.arithmetic import add, div, min, mul, neg, sub
+from calque_core.ops.coefficients import ERF_TO_2, ERF_TO_4, ERF_TO_6, SHIFTED_ERFC
+from calque_core.ops.exponential import exp, square
 from calque_core.ops.pieces import Pieces, Span
-from calque_core.ops.regions import region
+from calque_core.ops.regions import Regions, odd, region
+from calque_core.ops.rounding import floor
 
 Value = Any
 
 ERF_SERIES = [2 / math.sqrt(math.pi) * (-1) ** n / (math.factorial(n) * (2 * n + 1)) for n in range(16)]
 _PIECES = 128.0  # per unit of x
-_SMALLEST = math.ulp(0.0)
 _ONE = 6.0  # from here on erf(x) is rounded to 1
 
 _pieces = Pieces(
@@ -30,11 +33,36 @@ _pieces = Pieces(
 )
 
 
-def _erf_everywhere(x: Value) -> Value:
-    """Return erf(|x|) times the sign of x, which is that of the zero at 0."""
-    near = max(min(x, _ONE), -_ONE)
-    size = max(abs(near), _SMALLEST)
-    return mul(div(near, size), _pieces(mul(size, _PIECES)))
+_SHIFT, _TAIL_PIECES = 3.75, 512.0  # per unit of x / (x + 3.75)
+_LARGEST = 1e30  # the function is constant long before
+_UNDERFLOW = 100.0  # erfc(x) is 0 long before
+_tail_pieces = Pieces("erfc_pieces", _TAIL_PIECES, Span(SHIFTED_ERFC, 0.0, 1.0 + 1 / _TAIL_PIECES, 2.0, -1.0))
 
 
-ERF_REGIONS = (region(-math.inf, math.inf, _erf_everywhere),)
+def _erf_of_size(x: Value) -> Value:
+    return _pieces(mul(min(x, _ONE), _PIECES))
+
+
+ERF_REGIONS = Regions([region(0.0, math.inf, _erf_of_size)], [odd])
+
+
+def _scaled_erfc(x: Value) -> Value:
+    """Return exp(x**2) erfc(x) = (x + 3.75) exp(x**2) erfc(x) / (x + 3.75)."""
+    near = min(x, _LARGEST)
+    shifted = add(near, _SHIFT)
+    return div(_tail_pieces(mul(div(near, shifted), _TAIL_PIECES)), shifted)
+
+
+def _erfc_of_size(x: Value) -> Value:
+    """Return erfc(x); exp(-x**2) is split where x is a multiple of 1/16, so that its square is exact."""
+    x = min(x, _UNDERFLOW)
+    near = mul(floor(mul(x, 16.0)), 1 / 16)
+    return mul(mul(exp(neg(square(near))), _scaled_erfc(x)), exp(mul(sub(near, x), add(x, near))))
+
+
+def _erfc_mirror(out: Value, x: Value) -> Value:
+    return np.where(x < 0.0, 2.0 - out, out)
+
+
+ERFC_REGIONS = Regions([region(0.0, math.inf, _erfc_of_size)], [_erfc_mirror])
+SCALED_ERFC_REGIONS = Regions([region(0.0, math.inf, _scaled_erfc)])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import cache, cached_property, reduce
 from typing import Any
 
@@ -37,7 +38,7 @@ class Span(Record):
     All numbers but the coefficients have few bits.
     """
 
-    coefficients: Sequence[float]
+    coefficients: Sequence[float | Fraction]
     start: float
     stop: float
     slope: float = 1.0
@@ -121,10 +122,10 @@ def _cut(span: Span, width: float) -> Array:
     return rows[: DEGREE + 1]
 
 
-def _taylor(coefficients: Sequence[float], points: Array, count: int) -> Array:
+def _taylor(coefficients: Sequence[float | Fraction], points: Array, count: int) -> Array:
     """Return the first Taylor coefficients of a polynomial at points, by repeated synthetic division."""
     rows = np.zeros((max(len(coefficients), count), len(points)))
-    rows[: len(coefficients)] = np.array(coefficients)[:, None]
+    rows[: len(coefficients)] = np.array(coefficients, float)[:, None]
     for lowest in range(count):
         for k in range(len(rows) - 2, lowest - 1, -1):
             rows[k] += points * rows[k + 1]
@@ -141,7 +142,7 @@ def _exact_values(span: Span, points: Array) -> Array:
     return np.array([(total + constant) / 2**_BITS for total in totals])
 
 
-def _fixed(numbers: Sequence[float]) -> list[int]:
+def _fixed(numbers: Sequence[float | Fraction]) -> list[int]:
     ratios = [x.as_integer_ratio() for x in numbers]
     return [(numerator << _BITS) // denominator for numerator, denominator in ratios]
 

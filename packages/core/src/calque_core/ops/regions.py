@@ -45,22 +45,38 @@ class Region(Record):
 
 
 def region(lowest: float, highest: float, *formulas: Formula) -> Region:
-    """Return a region of numbers from 0.0 on, or the region of all numbers, -inf to inf: its formulas keep nan."""
-    bits = np.array([abs(lowest), highest]).view(np.uint64)
+    """Return a region of numbers from 0.0 on."""
+    bits = np.array([lowest, highest]).view(np.uint64)
     return Region(lowest, highest, formulas, *bits.tolist())
 
 
+def even(out: Value, x: Value) -> Value:
+    """Return f(x) from f(|x|) of a function that is equal for x and -x."""
+    return out
+
+
+def odd(out: Value, x: Value) -> Value:
+    """Return f(x) from f(|x|) of a function that changes its sign with x."""
+    return np.copysign(out, x)
+
+
 class Regions(Record):
-    """Functions of one operand: the regions that have formulas, and the functions of other elements."""
+    """Functions of one operand: the regions that have formulas, and the functions of other elements.
+
+    Where there are `mirrors`, regions have formulas of |x|, and each function is `mirror(formula(|x|), x)`.
+    """
 
     regions: Sequence[Region]
-    elsewhere: Sequence[Formula]
+    mirrors: Sequence[Callable[[Value, Value], Value]] = ()
+    elsewhere: Sequence[Formula] = ()
 
     def beside(self, other: Regions) -> Regions:
-        """Return the functions of both, which have formulas for the same regions."""
+        """Return the functions of both, with the formulas of regions that both have."""
         pairs = zip(self.regions, other.regions, strict=True)
-        regions = [region(a.lowest, a.highest, *a.formulas, *b.formulas) for a, b in pairs]
-        return Regions(regions, [*self.elsewhere, *other.elsewhere])
+        regions = [
+            region(max(a.lowest, b.lowest), min(a.highest, b.highest), *a.formulas, *b.formulas) for a, b in pairs
+        ]
+        return Regions(regions, [*self.mirrors, *other.mirrors], [*self.elsewhere, *other.elsewhere])
 
     def of_numbers(self, x: Value, dtype: np.dtype[Any]) -> Value:
         """Return the values of the only function for a few numbers.
@@ -70,9 +86,11 @@ class Regions(Record):
         return on_numbers(self._of_number, [x], dtype)
 
     def _of_number(self, number: float) -> float:
+        operand = abs(number) if self.mirrors else number
         for region in self.regions:
-            if region.lowest <= number <= region.highest:
-                return _number_code_of(region)(number)
+            if region.lowest <= operand <= region.highest:
+                out = _number_code_of(region)(operand)
+                return float(self.mirrors[0](out, number)) if self.mirrors else out
         raise ValueError(number)
 
     def of_array(self, x: Value, dtype: np.dtype[Any]) -> list[Value]:
@@ -90,14 +108,15 @@ class Regions(Record):
 
     def _of_block(self, x: Array, dtype: np.dtype[Any]) -> list[Array]:
         wide = x.astype(_DOUBLE, copy=False)
-        if (whole := self._region_of(wide)) is not None:
-            outs = _code_of(whole)(wide)
+        operand = np.abs(wide) if self.mirrors else wide
+        if (whole := self._region_of(operand)) is not None:
+            outs = self._of_region(whole, operand, wide)
             return outs if dtype is _DOUBLE else [out.astype(dtype) for out in outs]
         totals, is_left = [np.empty(x.size, dtype) for _ in self.elsewhere], np.ones(x.size, bool)
         for region in self.regions:
-            places = np.flatnonzero((region.lowest <= wide) & (wide <= region.highest))
+            places = np.flatnonzero((region.lowest <= operand) & (operand <= region.highest))
             if places.size:
-                for total, out in zip(totals, _code_of(region)(wide.take(places))):
+                for total, out in zip(totals, self._of_region(region, operand.take(places), wide.take(places))):
                     total[places] = out
                 is_left[places] = False
         rest = np.flatnonzero(is_left)
@@ -106,9 +125,13 @@ class Regions(Record):
                 total[rest] = function(x.take(rest).astype(dtype, copy=False))
         return totals
 
+    def _of_region(self, region: Region, operand: Array, x: Array) -> list[Array]:
+        outs = _code_of(region)(operand)
+        return [mirror(out, x) for mirror, out in zip(self.mirrors, outs)] if self.mirrors else outs
+
     def _region_of(self, x: Array) -> Region | None:
         """Return the region in which all elements lie, if there is one."""
-        if not x.size or self.regions[0].lowest < 0.0:
+        if not x.size:
             return self.regions[0]
         bits = x.view(np.uint64)  # in the order of positive numbers; negative numbers and nan are greater
         highest = np.maximum.reduce(bits)

@@ -15,7 +15,7 @@ from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
 from calque_core.ops.coefficients import SCALED_ERFC
 from calque_core.ops.compare import eq, le, lt, select
 from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
-from calque_core.ops.error_regions import ERF_REGIONS, ERF_SERIES
+from calque_core.ops.error_regions import ERF_REGIONS, ERF_SERIES, ERFC_REGIONS
 from calque_core.ops.exponential import exp, log, sqrt, square
 from calque_core.ops.operands import floating
 from calque_core.ops.rounding import floor
@@ -133,8 +133,8 @@ def _erfc_formula(x: Value) -> Value:
     return select(lt(abs(x), 0.5), sub(1.0, _erf_near_zero(x)), far)
 
 
-erf_p = declare_formula("erf", _erf_formula, of_numbers=math.erf, regions=ERF_REGIONS)
-erfc_p = declare_formula("erfc", _erfc_formula, of_numbers=math.erfc)
+erf_p = declare_formula("erf", _erf_formula, of_numbers=math.erf, regions={(): ERF_REGIONS})
+erfc_p = declare_formula("erfc", _erfc_formula, of_numbers=math.erfc, regions={(): ERFC_REGIONS})
 
 
 def erf(x: Value) -> Value:
