@@ -62,7 +62,7 @@ def test_an_empty_array_stays_empty():
         assert f(np.zeros((0, 3))).shape == (0, 3)
 
 
-PAIRS = [(lax.lgamma, lax.digamma), (lax.bessel_i0e, lax.bessel_i1e)]
+PAIRS = [(lax.lgamma, lax.digamma), (lax.bessel_i0e, lax.bessel_i1e), (lax.logistic, lax.logistic_slope)]
 
 
 @pytest.mark.parametrize("pair", PAIRS)
@@ -86,3 +86,14 @@ def test_the_error_function_stays_within_one_and_keeps_the_sign_of_zero():
     np.testing.assert_array_equal(lax.erf(-x), -lax.erf(x))
     zeros = np.tile([0.0, -0.0], BLOCK)
     np.testing.assert_array_equal(np.signbit(lax.erf(zeros)), np.signbit(zeros))
+
+
+@pytest.mark.parametrize("orders", [1.0, np.ones(1), np.ones(40)])
+def test_the_order_of_a_derivative_may_be_a_number_or_an_array_of_one(orders):
+    x = np.linspace(0.5, 9.0, np.size(orders))
+    want = lax.polygamma(1.0, x)
+    np.testing.assert_array_equal(lax.polygamma(orders, x), want)
+    assert lax.polygamma(orders, 2.5).shape == np.shape(orders)
+    mixed = lax.polygamma(np.where(np.arange(x.size) % 2, 1.0, 2.0), x)
+    np.testing.assert_allclose(mixed[1::2], want[1::2], rtol=1e-14)
+    assert (mixed[::2] < 0.0).all()

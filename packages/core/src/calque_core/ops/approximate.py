@@ -30,7 +30,7 @@ from calque_core.ops.declare import FLOAT, elementwise
 from calque_core.ops.exponential import log, square
 from calque_core.ops.number_code import OfNumbers, code_of_numbers, on_numbers
 from calque_core.ops.reduce import reduce_or
-from calque_core.ops.regions import BLOCK, MOST_NUMBERS, Regions
+from calque_core.ops.regions import MOST_NUMBERS, Regions
 from calque_core.ops.while_loop import while_loop
 from calque_core.primitives.primitive import Primitive
 from calque_core.record import Record
@@ -106,7 +106,10 @@ _regions: dict[Any, Regions] = {}  # by primitive and numbers before the last op
 
 def _regions_of(primitive: Primitive, args: Sequence[Value]) -> Regions | None:
     """Return the functions of the last operand, if the operands before it are numbers, or arrays of one number each."""
-    return _regions.get((primitive, *map(_number_of, args[:-1])))
+    *leading, last = args
+    if any([len(x.shape) > len(last.shape) for x in leading]):  # noqa: C419  (a list: half of the time)
+        return None
+    return _regions.get((primitive, *map(_number_of, leading)))
 
 
 def _number_of(x: Value) -> float | None:
@@ -163,16 +166,17 @@ class _Code(Record):
             with suppress(ArithmeticError, ValueError):
                 return on_numbers(self.of_numbers, args, self.dtype)
         shapes = [x.shape for x in args if x.shape]
-        if not shapes or prod(shapes[0]) <= BLOCK:
+        if not shapes or prod(shapes[0]) <= _BLOCK:
             return self.function(*args)
         out = np.empty(prod(shapes[0]), self.dtype)
         flat = [x.reshape(-1) if x.shape else x for x in args]
-        for start in range(0, out.size, BLOCK):
-            part = slice(start, start + BLOCK)
+        for start in range(0, out.size, _BLOCK):
+            part = slice(start, start + _BLOCK)
             out[part] = self.function(*[x[part] if x.shape else x for x in flat])
         return out.reshape(shapes[0])
 
 
+_BLOCK = 4096  # elements
 _MOST_FOR_C = 256  # elements that C's function of Python's floats takes in less time
 
 
