@@ -101,11 +101,12 @@ def join(first: Pieces, second: Pieces) -> Callable[[Array, Array], Array]:
 
 
 def _horner(rows: Array, x: Array) -> Array:
-    """Return the sum of rows times powers of x, the highest power first; it overwrites the first row."""
-    total: Array = rows[0]
-    for row in rows[1:]:
-        total *= x
+    """Return the sum of rows times powers of x, the highest power first, as an array of its own."""
+    total: Array = rows[0] * x
+    for row in rows[1:-1]:
         total += row
+        total *= x
+    total += rows[-1]
     return total
 
 
