@@ -97,6 +97,8 @@ class StraightLine:
                 self.names[eqn.outvars[0]] = operands[0]
                 named_twice.update((eqn.invars[0], eqn.outvars[0]))
                 continue
+            if function in _ON_ARRAYS and _is_of_doubles(eqn):
+                operands = [self._constant_array(x) if type(x) is Literal else self.name(x) for x in eqn.invars]
             if into is not None:
                 operands.append(f"out={self.name(into)}" if function in _BY_KEYWORD else self.name(into))
             names = [self.names.setdefault(v, f"x{len(self.names)}") for v in eqn.outvars]
@@ -104,6 +106,9 @@ class StraightLine:
             self.lines.append(f"{target} = {self.constant(function)}({', '.join(operands)})")
             self._drop(v for v in dead if v not in named_twice)
         return [self.name(v) for v in program.outvars]
+
+    def _constant_array(self, literal: Literal) -> str:
+        return self.constant(np.array(literal.val, np.float64))
 
     def _drop(self, variables: Iterable[Var]) -> None:
         names = [self.names[v] for v in variables]
@@ -139,6 +144,19 @@ class StraightLine:
         body = [*self.lines, f"return {results}"]
         text = "\n".join([f"def function({', '.join(arguments)}):", *(f" {line}" for line in body)])
         return function_of(text, self.constants)
+
+
+_ON_ARRAYS = {np.add, np.subtract, np.multiply, np.divide, np.minimum, np.maximum}
+"""Ufuncs that get numbers beside an array as arrays of rank 0: 0.2 us sooner, of 0.5 for a hundred numbers."""
+
+
+def _is_of_doubles(eqn: JaxprEqn) -> bool:
+    """Tell whether an equation has an array of doubles, and no other operand but doubles and Python's floats."""
+    kinds = {(x.aval.dtype, type(x) is Literal and type(x.val) is not float) for x in eqn.invars}
+    return kinds == {(_DOUBLE, False)} and bool(eqn.outvars[0].aval.shape)
+
+
+_DOUBLE = np.dtype("float64")
 
 
 class _Joint(Record):

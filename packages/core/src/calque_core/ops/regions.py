@@ -95,7 +95,7 @@ class Regions(Record):
 
     def of_array(self, x: Value, dtype: np.dtype[Any]) -> list[Value]:
         """Return the values of each function, new arrays; of large arrays block by block."""
-        flat = x.reshape(-1)
+        flat = x if x.ndim == 1 else x.reshape(-1)
         if x.size <= BLOCK:
             outs = self._of_block(flat, dtype)
         else:
@@ -107,7 +107,7 @@ class Regions(Record):
         return outs if x.ndim == 1 else [out.reshape(x.shape)[()] for out in outs]
 
     def _of_block(self, x: Array, dtype: np.dtype[Any]) -> list[Array]:
-        wide = x.astype(_DOUBLE, copy=False)
+        wide = x if x.dtype is _DOUBLE else x.astype(_DOUBLE)
         operand = np.abs(wide) if self.mirrors else wide
         if (whole := self._region_of(operand)) is not None:
             outs = self._of_region(whole, operand, wide)
@@ -134,10 +134,10 @@ class Regions(Record):
         if not x.size:
             return self.regions[0]
         bits = x.view(np.uint64)  # in the order of positive numbers; negative numbers and nan are greater
-        highest = np.maximum.reduce(bits)
+        highest = bits.item(bits.argmax())  # a quarter of the time that `max` takes
         for region in self.regions:
             if highest <= region.highest_bits:
-                is_inside = not region.lowest_bits or np.minimum.reduce(bits) >= region.lowest_bits
+                is_inside = not region.lowest_bits or bits.item(bits.argmin()) >= region.lowest_bits
                 return region if is_inside else None
         return None
 
