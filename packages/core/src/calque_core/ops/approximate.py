@@ -81,9 +81,9 @@ def declare_formula(
         if any([aval.weak_type for aval in avals]):  # noqa: C419  (a list: half of the time)
             args = tuple([aval.dtype.type(x) if aval.weak_type else x for x, aval in zip(args, avals)])
             avals = [aval.strip_weak_type() for aval in avals]
+        if of_numbers is not None and max([x.size for x in args]) <= _MOST_FOR_C:
+            return on_numbers(of_numbers, args, avals[0].dtype)
         with np.errstate(all="ignore"):
-            if of_numbers is not None and max([x.size for x in args]) <= _MOST_FOR_C:
-                return on_numbers(of_numbers, args, avals[0].dtype)
             functions = _regions_of(primitive, args) if regions else None
             return run(*args) if functions is None else _by_regions(functions, args[-1], avals[0].dtype)
 
