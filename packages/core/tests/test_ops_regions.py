@@ -1,5 +1,7 @@
 """Arrays are evaluated by the formulas of the regions that occur in them, in blocks, with the bits of one number."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -97,3 +99,12 @@ def test_the_order_of_a_derivative_may_be_a_number_or_an_array_of_one(orders):
     mixed = lax.polygamma(np.where(np.arange(x.size) % 2, 1.0, 2.0), x)
     np.testing.assert_allclose(mixed[1::2], want[1::2], rtol=1e-14)
     assert (mixed[::2] < 0.0).all()
+
+
+def test_threads_evaluate_blocks_apart():
+    xs = [np.random.default_rng(k).uniform(0.1, 7.9, 2 * BLOCK) for k in range(4)]
+    want = [lax.lgamma(x) for x in xs]
+    with ThreadPoolExecutor(4) as threads:
+        for _ in range(5):
+            for got, alone in zip(threads.map(lax.lgamma, xs), want, strict=True):
+                np.testing.assert_array_equal(got, alone)

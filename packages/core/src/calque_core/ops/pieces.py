@@ -10,6 +10,7 @@ Read next: `regions.py`, which calls the formulas that read tables.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache, cached_property, reduce
@@ -80,7 +81,7 @@ class Pieces:
         return self.table.T.tolist()  # type: ignore[no-any-return]
 
     def _of_array(self, whole: Array, part: Array) -> Array:
-        return _horner(self.table.take(whole.astype(np.intp), -1, None, "clip"), part)
+        return _evaluated(self.table, whole, part)
 
     def _of_number(self, whole: float, part: float) -> float:
         return reduce(lambda total, c: total * part + c, self._rows[int(whole)])
@@ -94,10 +95,37 @@ def join(first: Pieces, second: Pieces) -> Callable[[Array, Array], Array]:
     tables = cache(lambda: np.stack([first.table, second.table], axis=1))
 
     def both(whole: Array, part: Array) -> Array:
-        return _horner(tables().take(whole.astype(np.intp), -1, None, "clip"), part)
+        return _evaluated(tables(), whole, part)
 
     def_joint_evaluation(first.primitive, second.primitive, both)
     return both
+
+
+class _Memory(threading.local):
+    """The memory of the coefficients of many places.
+
+    Memory of a megabyte that each block takes and returns goes back to the system, and costs as much as the arithmetic.
+    """
+
+    spare: Array | None = None
+
+
+_memory = _Memory()
+_MANY = 2048  # places
+
+
+def _evaluated(table: Array, whole: Array, part: Array) -> Array:
+    """Return the values at places, of which `whole` is the number of the piece."""
+    index = whole.astype(np.intp)
+    if index.size < _MANY:
+        return _horner(table.take(index, -1, None, "clip"), part)
+    shape = (*table.shape[:-1], *index.shape)
+    memory, _memory.spare = _memory.spare, None  # taken, lest a finalizer that runs meanwhile writes to it
+    if memory is None or memory.size < math.prod(shape):
+        memory = np.empty(math.prod(shape))
+    out = _horner(table.take(index, -1, memory[: math.prod(shape)].reshape(shape), "clip"), part)
+    _memory.spare = memory
+    return out
 
 
 def _horner(rows: Array, x: Array) -> Array:
