@@ -46,18 +46,22 @@ def _erf_of_size(x: Value) -> Value:
 ERF_REGIONS = Regions([region(0.0, math.inf, _erf_of_size)], [odd])
 
 
+def _shifted_erfc(x: Value) -> Value:
+    """Return (x + 3.75) exp(x**2) erfc(x) for finite x."""
+    return _tail_pieces(mul(div(x, add(x, _SHIFT)), _TAIL_PIECES))
+
+
 def _scaled_erfc(x: Value) -> Value:
-    """Return exp(x**2) erfc(x) = (x + 3.75) exp(x**2) erfc(x) / (x + 3.75)."""
-    near = min(x, _LARGEST)
-    shifted = add(near, _SHIFT)
-    return div(_tail_pieces(mul(div(near, shifted), _TAIL_PIECES)), shifted)
+    """Return exp(x**2) erfc(x)."""
+    return div(_shifted_erfc(min(x, _LARGEST)), add(x, _SHIFT))
 
 
 def _erfc_of_size(x: Value) -> Value:
     """Return erfc(x); exp(-x**2) is split where x is a multiple of 1/16, so that its square is exact."""
     x = min(x, _UNDERFLOW)
     near = mul(floor(mul(x, 16.0)), 1 / 16)
-    return mul(mul(exp(neg(square(near))), _scaled_erfc(x)), exp(mul(sub(near, x), add(x, near))))
+    scaled = div(_shifted_erfc(x), add(x, _SHIFT))
+    return mul(mul(exp(neg(square(near))), scaled), exp(mul(sub(near, x), add(x, near))))
 
 
 def _erfc_mirror(out: Value, x: Value) -> Value:
