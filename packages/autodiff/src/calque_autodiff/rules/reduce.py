@@ -11,7 +11,7 @@ import numpy as np
 
 from calque_autodiff.define import defjvp, deflinear, not_linear, zero_derivative
 from calque_autodiff.known.lines import Lines, Maker
-from calque_core import Jaxpr, JaxprEqn, Literal, ShapedArray, lax, typeof
+from calque_core import Jaxpr, JaxprEqn, Literal, ShapedArray, extend, typeof
 from calque_core.extend import Shape, broadcast_reduced, extremes, zero_tangent
 from calque_core.lax import (
     argmax_p,
@@ -19,7 +19,6 @@ from calque_core.lax import (
     div,
     div_p,
     mul,
-    pad,
     reduce_and_p,
     reduce_max_p,
     reduce_min_p,
@@ -43,30 +42,15 @@ def extreme_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape, keepdims: bo
 
 
 def reduce_prod_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape, **_: bool) -> Value:
-    """Multiply each tangent by the other elements, which the elements before and after it give without a division."""
+    """Multiply each tangent by the product of the other elements."""
     shape = typeof(x).shape
     order = [*(d for d in range(len(shape)) if d not in axes), *axes]
     kept = [shape[d] for d in order[: len(shape) - len(axes)]]
     factors = reshape(x, (*kept, prod(shape[d] for d in axes)), order)
-    others = mul(product_before(factors), product_after(factors))
+    # a late import: few programs multiply, and it brings loops
+    others = extend.leave_one_out_products(factors, reshape(out, kept))
     changes = mul(reshape(x_dot, typeof(factors).shape, order), others)
     return reshape(reduce_sum(changes, len(kept)), typeof(out).shape)
-
-
-def product_before(x: Value) -> Value:
-    """Return, for each element, the product of the elements before it along the last axis."""
-    return lax.cumprod(moved(x, 1), typeof(x).ndim - 1)  # a late import: few programs multiply, and it brings loops
-
-
-def product_after(x: Value) -> Value:
-    """Return, for each element, the product of the elements after it along the last axis."""
-    return lax.cumprod(moved(x, -1), typeof(x).ndim - 1, reverse=True)
-
-
-def moved(x: Value, places: int) -> Value:
-    """Return the elements moved along the last axis, with ones in the places that become free."""
-    no_axis = [(0, 0, 0)] * (typeof(x).ndim - 1)
-    return pad(x, typeof(x).dtype.type(1), [*no_axis, (places, -places, 0)])
 
 
 deflinear(reduce_sum_p, lambda ct, x, *, axes, **_: [broadcast_reduced(ct, x.aval.shape, axes)])

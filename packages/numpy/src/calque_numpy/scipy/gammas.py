@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax, typeof
-from calque_core.extend import declare_formula, gamma_factors, integer, stirling_series
+from calque_core.extend import (
+    GAMMA_REGIONS,
+    declare_formula,
+    evaluate_together,
+    gamma_factors,
+    integer,
+    stirling_series,
+)
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, check_dtypes
 from calque_numpy.scipy.floats import elementwise, float_dtype
@@ -48,7 +55,7 @@ def _gamma_formula(x: Value) -> Value:
     return lax.select(lax.bitwise_or(_is_pole(x), lax.eq(x, -np.inf)), np.nan, out)
 
 
-gamma_p = declare_formula("gamma", _gamma_formula)
+gamma_p = declare_formula("gamma", _gamma_formula, regions={(): GAMMA_REGIONS})
 
 
 def gamma_jvp(primals: Value, tangents: Value) -> tuple[Value, Value]:
@@ -57,6 +64,7 @@ def gamma_jvp(primals: Value, tangents: Value) -> tuple[Value, Value]:
 
 
 gamma_p.def_rule("jvp", gamma_jvp)
+evaluate_together(gamma_p, lax.digamma_p)
 
 
 @elementwise()
