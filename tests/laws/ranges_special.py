@@ -511,13 +511,10 @@ ROWS = [
 
 # Names without a row
 
-BESIDE_SCIPY = "of several parameters: `test_scipy_special.py` and `test_special_functions.py` compare it with SciPy's"
 COMPOSED = "a sum of exponentials of several elements: `test_special_ends.py` and `test_nn.py` test its derivatives"
 SAME_FUNCTION = "another name, or a sum, of functions that have rows"
 WITHOUT_ROW = {
     **dict.fromkeys(("logsumexp", "softmax", "log_softmax"), COMPOSED),
     **dict.fromkeys(("erf", "erfc", "psi", "multigammaln", "factorial", "gammasgn", "bernoulli"), SAME_FUNCTION),
-    **dict.fromkeys(("beta", "betaln", "betainc", "gammainc", "gammaincc", "poch", "comb", "owens_t"), BESIDE_SCIPY),
-    **dict.fromkeys(("xlog1py", "hyp1f1", "hyp2f1", "sph_harm_y", "bessel_jn", "zeta"), BESIDE_SCIPY),
-    **dict.fromkeys(("wofz", "fresnel", "sici"), "of complex numbers, or a pair: compared with SciPy's"),
+    "wofz": "of complex numbers: `test_scipy_special.py` compares it with SciPy's",
 }
