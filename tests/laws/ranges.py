@@ -268,6 +268,7 @@ class Row:
     second: Callable[[np.ndarray], np.ndarray] | None = None
     ends: dict[tuple[float, int], float] = field(default_factory=dict)  # limits by (point, order) that a series lacks
     derivatives: int = 2
+    every: int = 1  # right results that take long: one binade of so many is asked
     is_factor: bool = False  # the derivatives are multiples of the value: not asked where it over- or underflows
     of_nan: float = np.nan
 
@@ -310,7 +311,7 @@ def around(point: float, dtype: np.dtype, thinning: int) -> list[Any]:
 
 def operands(row: Row, dtype: np.dtype, thinning: int, offset: int) -> np.ndarray:
     """Return the points of a row: numbers of all sizes and both signs, the ends, and the neighbours of roots."""
-    sizes = magnitudes(dtype, thinning, offset)
+    sizes = magnitudes(dtype, thinning * row.every, offset)
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan], dtype)
     near = [x for point in row.near for x in around(point, dtype, thinning)]
     x = np.concatenate([sizes, -sizes, np.array(near, dtype), special])

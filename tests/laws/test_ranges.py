@@ -79,7 +79,7 @@ def flushed(points: ranges.Points, dtype: np.dtype) -> np.ndarray:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", ROWS)
-@pytest.mark.sampled(keep=0.03)
+@pytest.mark.sampled(keep=0.015)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_value_and_derivatives_are_right_at_every_size(name, dtype, way, thinning):
     points = ranges.points(ROWS[name], dtype, *thinning)
@@ -119,14 +119,23 @@ def report(order: int, points: ranges.Points, got: np.ndarray, off: np.ndarray, 
 
 # Half precisions
 
-# NumPy's own sinc of single precision overflows.
-HALVES = [name for name, row in ROWS.items() if row.second is None and name.startswith("n") and "sinc" not in name]
+OTHER_IN_HALVES = {
+    "numpy.sinc": "NumPy's own sinc of single precision overflows",
+    "lax.pow(x, 0.5)": "the power of -inf is inf in half precision, and NaN in NumPy's loop of single precision",
+    "lax.pow(x, 0.0)": "the power of NaN is NaN in half precision",
+    "lax.pow(1.0, x)": "the power of NaN is NaN in half precision",
+    "lax.pow(1.0009765625, x)": "the base is 1 in half precision",
+    "lax.integer_pow(x, -2)": "the power is subnormal beside the largest results, and loses its digits",
+    "lax.integer_pow(x, -3)": "the power is subnormal beside the largest results, and loses its digits",
+}
+HALVES = [name for name, row in ROWS.items() if row.second is None and name not in OTHER_IN_HALVES]
+HALVES = [name for name in HALVES if name.startswith(("lax.", "numpy.", "nn.")) and "_grad" not in name]
 
 
 @pytest.mark.parametrize("way", [EVALUATED, COMPILED])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("name", HALVES)
-@pytest.mark.sampled(keep=0.03)
+@pytest.mark.sampled(keep=0.015)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_half_precisions_have_the_values_of_single_precision_rounded(name, dtype, way):
     kind, function = np.dtype(getattr(ml_dtypes, dtype, dtype)), ROWS[name].function
