@@ -138,6 +138,7 @@ PARAMETERS = [
     Allowance(("special.beta of*",), (2,), 2.0**22, UNDERFLOW, IN_PROGRAMS, ("float32",), low=7.0, high=9.0),
     Allowance(("special.poch of (x, *",), (2,), 2.0**55, UNDERFLOW, dtypes=("float64",), low=1e150),
     Allowance(("special.poch of (x, *",), (2,), 2.0**26, UNDERFLOW, dtypes=("float32",), low=1e18),
+    Allowance(("special.zeta of (7.5, x)",), (0,), 1024, "a power is subnormal", (EVALUATED,), ("float32",), low=1e6),
     Allowance(("special.hyp1f1*", "special.hyp2f1*"), (0, 1, 2), 1024, POWER_BY_LOGARITHM),
     Allowance(("special.owens_t*",), (0,), 24, DENSITY, low=1.0),
     Allowance(("special.sici[[]1]",), (0,), 32, "a sum of waves beside its roots", low=0.5),

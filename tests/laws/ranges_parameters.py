@@ -346,7 +346,8 @@ OF_BETA = [
         row("special.zeta", special.zeta, (s, ...), hurwitz(mp.mpf(s)), domain=(0.0, INF), kinks=(0.0,), near=(1.0,))
         for s in (1.0009765625, 2.0, 7.5, 60.0)
     ],
-    row("special.zeta", special.zeta, (..., 1.0), known(riemann), derivatives=0, near=(1.0, -3.0), kinks=(1.0,)),
+    row("special.zeta", special.zeta, (..., 1.0), known(riemann), derivatives=0, near=(1.0, -3.0),
+        ends={(1.0, 0): INF, (1.0, 1): np.nan, (-INF, 0): np.nan}),
 ]  # fmt: skip
 
 
