@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "row; `rows` names the parameters that are the row, none by default",
     )
     config.addinivalue_line(
-        "markers", "counts: what the test counts, or refuses, is another thing under a setting (--setting leaves it out)"
+        "markers", "counts: what the test counts, or refuses, differs under a setting, so --setting leaves it out"
     )
     config.addinivalue_line(
         "markers", "divided: runs that share the rows among them (--share) share the modules with this mark, too"

@@ -53,7 +53,9 @@ if _TYPE_CHECKING:
     from calque_core.memory.captures import Captures
     from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
     from calque_core.memory.uncopied import Uncopied
-    from calque_core.ops.approximate import declare_formula, deviance, evaluate_together, polynomial, summed, where_any
+    from calque_core.ops.approximate import (
+        damping, declare_formula, deviance, evaluate_together, polynomial, summed, where_any,
+    )
     from calque_core.late import import_at_rest, late_function, late_names
     from calque_core.meshes.mesh import AnyMesh, axes_of_mesh, axes_text
     from calque_core.meshes.partition_spec import UNCONSTRAINED, names_of
@@ -199,7 +201,9 @@ _LATE = {
     "calque_core.memory.captures": "Captures",
     "calque_core.memory.separate": "copied_where_exposed, copy_shared, copy_shared_tree, copy_writable",
     "calque_core.memory.uncopied": "Uncopied",
-    "calque_core.ops.approximate": "declare_formula, deviance, evaluate_together, polynomial, summed, where_any",
+    "calque_core.ops.approximate": (
+        "damping, declare_formula, deviance, evaluate_together, polynomial, summed, where_any"
+    ),
     "calque_core.late": "import_at_rest, late_function, late_names",
     "calque_core.meshes.mesh": "AnyMesh, axes_of_mesh, axes_text",
     "calque_core.meshes.partition_spec": "UNCONSTRAINED, names_of",
@@ -366,7 +370,8 @@ __all__ = [
     # Formulas that derivatives and Taylor series share
     "spread", "share", "extremes", "reduced_shape", "broadcast_reduced", "positions", "sort_by", "elements_at",
     # Functions that are formulas, and parts of such formulas
-    "declare_formula", "polynomial", "summed", "where_any", "deviance", "gamma_of", "gamma_factors", "stirling_series",
+    "declare_formula", "polynomial", "summed", "where_any", "damping", "deviance", "gamma_of", "gamma_factors",
+    "stirling_series",
     "bessel_decay", "scaled_erfc", "scaled_erfc_slope", "normal_quantile", "log_sample_slopes",
     "evaluate_together", "GAMMA_REGIONS", "I0_REGIONS", "I1_REGIONS", "SCALED_ERFC_REGIONS", "leave_one_out_products",
     # Windows of a gather or scatter, and their updates

@@ -24,13 +24,13 @@ from calque_core.known.programs import code_of
 from calque_core.known.run import def_joint_evaluation, is_straight
 from calque_core.known.sizes import acts_by_element, common_shape
 from calque_core.known.table import KnownOperations
-from calque_core.ops.arithmetic import abs, add, div, mul, sub
+from calque_core.ops.arithmetic import abs, add, div, mul, neg, sub
 from calque_core.ops.compare import bitwise_and, bitwise_or, gt, lt, select
 from calque_core.ops.cond import cond
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import full_like
 from calque_core.ops.declare import FLOAT, elementwise
-from calque_core.ops.exponential import log, square
+from calque_core.ops.exponential import exp, log, pow, square
 from calque_core.ops.number_code import OfNumbers, code_of_numbers, on_numbers
 from calque_core.ops.reduce import reduce_or
 from calque_core.ops.regions import MOST_NUMBERS, Regions
@@ -254,3 +254,13 @@ def deviance(t: Value, ratio: Value) -> Value:
     series = polynomial(square(v), [1 / (2 * k + 3) for k in range(15)])
     close = sub(mul(near, v), mul(mul(2.0, mul(square(v), v)), series))
     return select(lt(abs(t), 0.4), close, sub(t, log(ratio)))
+
+
+def damping(a: Value, t: Value, ratio: Value) -> Value:
+    """Return exp(-a deviance(t, ratio)): far below zero and for moderate `a` as a power.
+
+    A logarithm as an exponent would lose as many digits as it has before the point.
+    """
+    is_power = bitwise_and(lt(t, -0.4), lt(a, 64.0))
+    base = mul(select(is_power, ratio, 1.0), exp(select(is_power, neg(t), 0.0)))
+    return select(is_power, pow(base, select(is_power, a, 0.0)), exp(neg(mul(a, deviance(t, ratio)))))

@@ -129,7 +129,10 @@ def integer_power(x: Value, y: int) -> Value:
     if y < 0:
         if typeof(x).kind in "iu":
             raise TypeError(integer_power_refusal(y))
-        return np.reciprocal(integer_power(x, -y))
+        try:
+            return np.reciprocal(x) if y == -1 else _reciprocal_power(x, -y)
+        except FloatingPointError:
+            return _small_reciprocal_power(x, -y)
     if y == 0:
         return np.ones_like(x)[()]
     power = x
@@ -143,6 +146,19 @@ def integer_power(x: Value, y: int) -> Value:
 
 
 _positive = keeping_dtype(np.positive)
+
+
+@np.errstate(over="raise")  # NumPy tells of an overflow: no pass over the array searches one
+def _reciprocal_power(x: Value, y: int) -> Value:
+    return np.reciprocal(integer_power(x, y))
+
+
+def _small_reciprocal_power(x: Value, y: int) -> Value:
+    """Return 1 / x**y; where x**y overflows, the product of reciprocals of lower powers, which may be subnormal."""
+    with np.errstate(over="ignore"):
+        power = integer_power(x, y)
+    product = np.multiply(*(np.reciprocal(integer_power(x, part)) for part in (y // 2, y - y // 2)))
+    return np.where(np.isinf(power), product, np.reciprocal(power))[()]
 
 
 def integer_power_refusal(y: int) -> str:
