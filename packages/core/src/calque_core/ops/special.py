@@ -28,7 +28,15 @@ def logistic_impl(x: Value) -> Value:
     is_positive = np.real(x) >= 0
     z = np.exp(np.where(is_positive, np.negative(x), x))
     one = np.ones_like(z)  # NumPy 2.0 computes bfloat16 beside a Python int in float32
-    return np.where(is_positive, one, z) / (one + z)
+    out = np.where(is_positive, one, z) / (one + z)
+    return out if out.dtype.kind != "c" else _on_its_side(out, x)
+
+
+def _on_its_side(out: Value, x: Value) -> Value:
+    """Return a function of complex x, real on the real axis, on the same side of it as x: a quotient loses -0.0."""
+    out = np.array(out)
+    out.imag = np.where(np.imag(x) == 0, np.imag(x), out.imag)
+    return out[()]
 
 
 logistic_p = declare("logistic", REAL_OR_COMPLEX, logistic_impl)
