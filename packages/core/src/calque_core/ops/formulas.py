@@ -132,6 +132,12 @@ def _exact_sum(x: Value, y: Value) -> tuple[Value, Value]:
     return total, (x - (total - from_y)) + (y - from_y)
 
 
+def complex_logistic_slope(x: Value) -> Value:
+    """Return exp(x) / (1 + exp(x))**2: an even function, so of -x where exp(x) may overflow."""
+    z = np.exp(np.where(np.real(x) >= 0, np.negative(x), x))
+    return z / np.square(np.ones_like(z) + z)
+
+
 def integer_power(x: Value, y: int) -> Value:
     """Return x**y by repeated squaring, the order in which compiled programs multiply too."""
     if y < 0:
