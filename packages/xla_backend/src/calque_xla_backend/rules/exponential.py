@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
 
 from jaxlib.mlir.dialects import stablehlo as hlo
 
@@ -92,7 +93,7 @@ def _complex_pow(aval: ShapedArray, x: IrValue, y: IrValue) -> IrValue:
     """
     part_aval, out = shaped_array(aval.shape, real_dtype(aval.dtype)), hlo.power(x, y)
     is_near = compare("LT", hlo.abs(hlo.subtract(x, splat(1, aval))), splat(0.5, part_aval))
-    is_finite = hlo.and_(hlo.is_finite(hlo.abs(x)), hlo.is_finite(hlo.abs(y)))
+    is_finite = reduce(hlo.and_, (hlo.is_finite(part(z)) for z in (x, y) for part in (hlo.real, hlo.imag)))
     by_exp = complex_exp(aval, hlo.multiply(y, hlo.log(x)))
     out = hlo.select(hlo.or_(is_near, hlo.not_(is_finite)), by_exp, out)
     is_zero = hlo.and_(compare("EQ", x, splat(0, aval)), compare("GT", hlo.real(y), splat(0, part_aval)))
@@ -144,13 +145,11 @@ def _without_angle(part_aval: ShapedArray, x: IrValue, out: IrValue) -> IrValue:
 
     It is 0 for a below zero; above, the real part is infinite, and the imaginary one NaN.
     """
-    a, b, zero = hlo.real(x), hlo.imag(x), splat(0, part_aval)
-    nothing = hlo.complex(zero, with_sign_of(zero, b, part_aval))
-    endless = hlo.complex(splat(math.inf, part_aval), hlo.imag(out))
-    for end, value in ((-math.inf, nothing), (math.inf, endless)):
-        is_end = hlo.and_(compare("EQ", a, splat(end, part_aval)), hlo.not_(hlo.is_finite(b)))
-        out = hlo.select(is_end, value, out)
-    return out
+    a, b, zero, infinity = hlo.real(x), hlo.imag(x), splat(0, part_aval), splat(math.inf, part_aval)
+    has_no_angle = hlo.and_(is_infinite(a, part_aval), hlo.not_(hlo.is_finite(b)))
+    is_zero = hlo.and_(has_no_angle, compare("LT", a, zero))
+    size = hlo.select(has_no_angle, hlo.select(is_zero, zero, infinity), hlo.real(out))
+    return hlo.complex(size, hlo.select(is_zero, with_sign_of(zero, b, part_aval), hlo.imag(out)))
 
 
 @register_lowering(log_p)
