@@ -74,9 +74,8 @@ CHOICE = "of two zeros with different signs, NumPy's choice depends on the machi
 ORDER = "the order of zeros of both signs is not determined: they are equal, and NumPy's sort is not stable"
 SINGULAR = "a singular matrix of bools is refused; a program cannot refuse values"
 QUOTIENT = "NumPy's quotient of complex numbers is NaN where C99's, which is XLA's, is infinite or zero"
-PRODUCT = (
-    "a sum or a product of infinite complex numbers starts at 0 or 1 in one evaluator, and at the first in the other"
-)
+PRODUCT = "a product of infinite complex numbers has NaN in parts that depend on the order of the product"
+BY_SIZE = "NumPy divides by a complex number that is real, which makes both parts of an infinite one NaN"
 OF_SUMS = "the sign of a zero that is a sum of products depends on the order of the sum"
 OPEN_SIGN = "C99 leaves the sign of a zero open where the other part is NaN, or the operand is infinite in both parts"
 PARTS = "complex numbers fill no intervals; NumPy drops a part"
@@ -137,10 +136,13 @@ EXEMPT = [
     Exempt("NumPy's covariance of no numbers is real", "cov corrcoef", "type", "c", sizes="none"),
     Exempt("a negative float has no unsigned value", "astype convert_element_type threefry2x32 bincount", "value", "c"),
     Exempt("the result is a constant", "adjugate approx_min_k", "class", evaluators="device", sizes="one none"),
-    Exempt(OF_SUMS, "solve cho_solve", "zero", "c"),
+    Exempt(OF_SUMS, "solve cho_solve vecmat", "zero", "c"),
     Exempt(OPEN_SIGN, "cos cosh tan tanh", "zero", "c", operands="infinite"),
-    Exempt(QUOTIENT, "div divide true_divide", "value zero", "c", operands="infinite"),
-    Exempt(QUOTIENT, "reciprocal", "value zero", "c", operands="zero infinite"),
+    Exempt(QUOTIENT, "div divide true_divide reciprocal", "value zero", "c", operands="zero infinite"),
+    Exempt(BY_SIZE, "mean nanmean nanvar nanstd gradient", "value", "c", operands="infinite"),
+    Exempt(BY_SIZE, "gradient", "zero", "c", operands="zero"),
+    Exempt(PRODUCT, "prod reduce_prod dot matmul", "value", "c", operands="infinite"),
+    Exempt("NumPy adds each product to 0", "einsum", "zero", "c", operands="zero"),
     Exempt("NumPy multiplies an infinity by zero", "expm1", "value", "c", operands="infinite"),
     Exempt(
         "for small integer exponents NumPy multiplies; otherwise C's power decides about infinities",
