@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from calque_core.known.run import def_joint_evaluation
+from calque_core.ops import formulas
 from calque_core.ops.approximate import declare_formula, polynomial
 from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
 from calque_core.ops.coefficients import SCALED_ERFC
 from calque_core.ops.compare import eq, le, lt, select
 from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
 from calque_core.ops.error_regions import ERF_REGIONS, ERF_SERIES, ERFC_REGIONS
-from calque_core.ops.exponential import exp, log, sqrt, square
+from calque_core.ops.exponential import complex_logistic_slope, exp, log, sqrt, square
 from calque_core.ops.operands import floating
 from calque_core.ops.rounding import floor
 from calque_core.types.avals import typeof
@@ -34,7 +35,14 @@ def _complex_logistic(x: Value) -> Value:
     is_positive = np.real(x) >= 0
     z = np.exp(np.where(is_positive, np.negative(x), x))
     one = np.ones_like(z)
-    return np.where(is_positive, one, z) / (one + z)
+    return _on_its_side(np.where(is_positive, one, z) / (one + z), x)
+
+
+def _on_its_side(out: Value, x: Value) -> Value:
+    """Return a function of complex x, real on the real axis, on the same side of it as x: a quotient loses -0.0."""
+    out = np.array(out)
+    out.imag = np.where(np.imag(x) == 0, np.imag(x), out.imag)
+    return out[()]
 
 
 def _decay(x: Value) -> Value:
@@ -69,10 +77,9 @@ def logistic(x: Value) -> Value:
 
 
 def logistic_slope_impl(x: Value) -> Value:
-    """Return exp(-|x|) / (1 + exp(-|x|))**2; of complex numbers y (1 - y), where y = logistic(x)."""
+    """Return exp(-|x|) / (1 + exp(-|x|))**2; of complex numbers, the exponential of -x or x that does not overflow."""
     if np.iscomplexobj(x):
-        y = logistic_impl(x)
-        return y * (np.ones_like(y) - y)
+        return formulas.complex_logistic_slope(x)
     return _slope_from(_decay(x))
 
 
@@ -93,9 +100,10 @@ def _logistic_with_slope(x: Value) -> tuple[Value, Value]:
 
 def logistic_slope_decomposition(x: Value) -> Value:
     """Return exp(-|x|) max(y, 1 - y)**2: no term cancels, and a compiled program has computed y already."""
+    if typeof(x).kind == "c":
+        return complex_logistic_slope(x)
     y = logistic(x)
-    other = sub(1.0, y)
-    return mul(y, other) if typeof(x).kind == "c" else mul(exp(neg(abs(x))), square(max(y, other)))
+    return mul(exp(neg(abs(x))), square(max(y, sub(1.0, y))))
 
 
 logistic_slope_p = declare("logistic_slope", REAL_OR_COMPLEX, logistic_slope_impl)
