@@ -142,7 +142,11 @@ def test_an_error_of_code_is_the_error_of_the_interpreter():
     def fails(jaxpr):
         with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="divide by zero") as caught:
             run_again(jaxpr, np.zeros(3))
-        return str(caught.value), getattr(caught.value, "__notes__", []), [frame.name for frame in caught.traceback[-2:]]
+        return (
+            str(caught.value),
+            getattr(caught.value, "__notes__", []),
+            [frame.name for frame in caught.traceback[-2:]],
+        )
 
     fun = lambda x: lax.log(x) * 2.0
     assert fails(ran_often(fun, X)) == fails(make_jaxpr(fun)(X))

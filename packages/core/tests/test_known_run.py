@@ -130,3 +130,18 @@ def test_code_of_a_choice_beside_a_number_has_the_bits_of_evaluation(dtype, is_t
     got = as_function(make_jaxpr(lax.select)(which, *cases))(which, *cases)[0]
     want = np.where(which, *cases)
     assert (got.dtype, got.tobytes()) == (want.dtype, want.tobytes())
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_numbers_beside_doubles_are_arrays_of_rank_zero_with_the_same_results(dtype):
+    x = np.linspace(-2.0, 2.0, 5).astype(dtype)
+    program = make_jaxpr(lambda x: [lax.max(2.5 - 3.0 * x, 0.5), x > 0.5])(x)
+    code = StraightLine()
+    arguments = code.arguments(program.invars)
+    results = code.results(program)
+    arrays = [k for k in code.constants.values() if isinstance(k, np.ndarray)]
+    assert len(arrays) == (3 if dtype == "float64" else 0)
+    y, mask = code.function(arguments, f"[{', '.join(results)}]")(x)
+    assert y.dtype == dtype
+    np.testing.assert_array_equal(y, np.maximum(x.dtype.type(2.5) - x.dtype.type(3.0) * x, x.dtype.type(0.5)))
+    np.testing.assert_array_equal(mask, x > 0.5)

@@ -129,9 +129,9 @@ def test_a_rule_that_replaces_another_is_used_by_the_next_call():
 def test_a_new_rule_epoch_drops_all_shortcuts():
     x = device_put(VECTOR)
     assert np.array_equal(x + x, VECTOR + VECTOR)
-    assert _shortcuts
+    assert _shortcuts.known
     advance_rule_epoch()
-    assert not _shortcuts
+    assert not _shortcuts.known
 
 
 def test_a_shortcut_that_is_found_while_a_rule_is_replaced_is_not_kept():
@@ -141,7 +141,7 @@ def test_a_shortcut_that_is_found_while_a_rule_is_replaced_is_not_kept():
 
     for _ in range(3):
         assert np.array_equal(evaluate_function(negative, (device_put(VECTOR),)), -VECTOR)
-        assert not _shortcuts
+        assert not _shortcuts.known
 
 
 def test_a_deleted_operand_is_refused_with_the_words_of_every_call():
@@ -178,7 +178,7 @@ def test_a_function_of_two_primitives_is_run_each_time():
 
     for _ in range(2):
         np.testing.assert_allclose(evaluate_function(shifted_sine, [x]), np.sin(2 * VECTOR), rtol=1e-15)
-    assert _shortcuts[next(key for key in _shortcuts if key[0] is shifted_sine)] is None
+    assert _shortcuts.known[next(key for key in _shortcuts.known if key[0] is shifted_sine)] is None
 
 
 def test_a_function_that_returns_its_argument_or_swaps_operands_is_run_each_time():

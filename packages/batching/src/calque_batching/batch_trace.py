@@ -2,7 +2,7 @@
 
 One idea: a rule takes whole arrays and the positions of their batch axes, and returns the same.  It runs under the
 parent trace, which processes its operations.  Where nothing is staged, an operation or a function whose types were met
-before runs as straight-line code that the rules gave once, its plan.
+before runs as straight-line code that the rules gave once.
 
 Read next: `known.py`; `verbs/vmap.py`; `define.py` for the short forms of rules.
 """
@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 from calque_batching.batch_tracer import BatchTracer
-from calque_batching.known import Plan, batches
+from calque_batching.known import Code, batches
 from calque_core import (
     CustomRules,
     Primitive,
@@ -79,9 +79,9 @@ class BatchTrace(Trace):
             return self.run_rule(primitive, args, params)
         return known.call(self, primitive, args, params)  # type: ignore[no-any-return]
 
-    def run_known(self, plan: Plan, operands: Sequence[Value]) -> list[Value]:
-        """Run the plan of a known operation; return its results."""
-        return plan(self, *operands)
+    def run_known(self, code: Code, operands: Sequence[Value]) -> list[Value]:
+        """Run the code of a known operation; return its results."""
+        return code(self, *operands)
 
     def run_rule(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Run the operation's batching rule under the parent."""

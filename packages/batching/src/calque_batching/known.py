@@ -5,7 +5,7 @@ primitive or a function such as `numpy.var`, is recorded once for one element an
 run the program of the batch: as a Python function, or where the arrays are tracers of the parent, as a function that
 the parent may know in turn.
 
-Read next: `batch_trace.py`, which runs plans.
+Read next: `batch_trace.py`, which runs the code.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ from calque_core.extend import (
 
 Value = Any
 Dims = Sequence[int | None]
-Plan = Callable[..., list[Value]]
-"""`plan(trace, *operands)` returns the results of an operation; tracers of `trace` for results with a batch axis."""
+Code = Callable[..., list[Value]]
+"""`code(trace, *operands)` returns the results of an operation; tracers of `trace` for results with a batch axis."""
 
 
 def known_batch(call: Call) -> Known | None:
-    """Return an operation with its plan for operands like those of a call; None if it has to run at each call.
+    """Return an operation with its code for operands like those of a call; None if it has to run at each call.
 
     >>> import numpy as np
     >>> from calque_batching import AxisData, BatchTrace, BatchTracer
@@ -65,11 +65,11 @@ def known_batch(call: Call) -> Known | None:
     (float64[2], array([[-1., -2.],
            [-3., -4.]]))
     """
-    return known_of(call, CodeTrace, lambda operation, _: _plan(call, operation))
+    return known_of(call, CodeTrace, lambda operation, _: _code(call, operation))
 
 
-def _plan(call: Call, operation: Operation) -> Plan | None:
-    """Return the plan of an operation on operands like those of a call; None if a rule has to run."""
+def _code(call: Call, operation: Operation) -> Code | None:
+    """Return the code of an operation on operands like those of a call; None if a rule has to run."""
     trace, program = call.trace, operation.program
     if not (holds_equations_alone(program) and all(has_plain_rule(eqn.primitive) for eqn in program.eqns)):
         return None
@@ -83,7 +83,7 @@ def _plan(call: Call, operation: Operation) -> Plan | None:
         return None
     if not isinstance(call.operation, (Primitive, JaxprFunction)) and None in whole.out_dims:
         return None
-    return plan_of_whole(trace, whole, call.operands, [v.aval.weak_type for v in program.outvars])
+    return code_of_whole(trace, whole, call.operands, [v.aval.weak_type for v in program.outvars])
 
 
 def has_plain_rule(primitive: Primitive) -> bool:
@@ -124,8 +124,8 @@ def whole_program(trace: Any, program: Jaxpr, args: Sequence[Value]) -> WholePro
     return WholeProgram(whole, dims, out_dims) if is_straight(whole) and not whole.consts else None
 
 
-def plan_of_whole(trace: Any, whole: WholeProgram, args: Sequence[Value], weak: Sequence[bool]) -> Plan:
-    """Return the plan that runs a program on operands like `args`; the elements of the results in `weak` are weak.
+def code_of_whole(trace: Any, whole: WholeProgram, args: Sequence[Value], weak: Sequence[bool]) -> Code:
+    """Return the code that runs a program on operands like `args`; the elements of the results in `weak` are weak.
 
     A rule that misplaces the batch axis is refused.
     """
@@ -136,7 +136,7 @@ def plan_of_whole(trace: Any, whole: WholeProgram, args: Sequence[Value], weak: 
     return _function(whole, weak) if _PLAIN.issuperset(map(type, vals)) else _call(whole, weak)
 
 
-def _function(whole: WholeProgram, weak: Sequence[bool]) -> Plan:
+def _function(whole: WholeProgram, weak: Sequence[bool]) -> Code:
     """Return the function of a trace and of operands, tracers where they have the axis, that runs a program."""
     program, code = whole.program, StraightLine()
     arguments = code.arguments(program.invars)
@@ -160,7 +160,7 @@ def _tracer(code: StraightLine, i: int, out: str, element: Any) -> str:
 _new = object.__new__
 
 
-def _call(whole: WholeProgram, weak: Sequence[bool]) -> Plan:
+def _call(whole: WholeProgram, weak: Sequence[bool]) -> Code:
     """Return the function of a trace and of operands that lets the parent run a program: it gets tracers."""
     is_mapped, results = [d is not None for d in whole.dims], list(zip(whole.out_dims, weak))
     run = _runner(whole.program)

@@ -76,9 +76,9 @@ NAMES = {
     ),
     "calque_core.config": (
         "captured_constants_bytes checking_leaks cpu_devices current debug_infs debug_nans default_device "
-        "default_dtype_bits default_matmul_precision device_memory disable_jit enable_checks enable_x64 log_compiles "
-        "numpy_dtype_promotion numpy_rank_promotion platforms report reports scope set_mesh traceback_filtering "
-        "update"
+        "default_dtype_bits default_matmul_precision device_memory disable_jit enable_checks enable_x64 "
+        "known_operations log_compiles numpy_dtype_promotion numpy_rank_promotion platforms report reports scope "
+        "set_mesh traceback_filtering update"
     ),
     "calque_autodiff": (
         "CustomVJPPrimal JVPTrace JVPTracer LinearFunction SymbolicZero TangentTrace backward_pass check_grads "

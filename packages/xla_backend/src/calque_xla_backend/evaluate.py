@@ -32,6 +32,7 @@ from calque_core.extend import (
     SCALAR_TYPES,
     UNCONSTRAINED,
     AnyMesh,
+    KnownOperations,
     here,
     is_array_like,
     is_debugging,
@@ -95,7 +96,7 @@ TRANSPARENT = frozenset((
 def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Params) -> list[Array]:
     """Return the results of a primitive on operands; at least one is an `Array`."""
     key = _quick_key(primitive, args, params)
-    program = _programs.get(key)
+    program: Program | None = _programs.known.get(key)
     if program is not None:
         buffers = [x._buffer if type(x) is Array else buffer_beside(x, t) for x, t in zip(args, program.in_types)]
         return program.on_buffers(buffers, args)
@@ -110,9 +111,10 @@ def evaluate_primitive(primitive: Primitive, args: Sequence[Value], params: Para
         return [array_from_numpy(x, place.whole if isinstance(place, Partition) else place) for x in outs]
     if not _is_lowered(primitive, place):
         return _implementation(primitive, args, params)
+    epoch = rule_epoch()
     program = _program(primitive, args, params, place)
     if key is not None and _takes_buffers(program, args):
-        _programs[key] = program
+        _programs.keep(key, program, epoch)
     return program(args)
 
 
@@ -137,9 +139,9 @@ def _quick_key(primitive: Primitive, args: Sequence[Value], params: Params) -> A
             return None
         kinds.append(settings)
     if not params:
-        return (primitive, rule_epoch(), *kinds)
+        return (primitive, *kinds)
     try:
-        return (primitive, rule_epoch(), *kinds, *params, exact_key((*params.values(),)))
+        return (primitive, *kinds, *params, exact_key((*params.values(),)))
     except TypeError:
         return None
 
@@ -239,23 +241,21 @@ _lowered: set[tuple[Primitive, str]] = set()  # primitives that a platform compi
 
 # A single operation has no function and no jaxpr to keep its program.  A program has two keys: one of types, parameters
 # and the device, and a quick one.
-_programs: dict[Any, Program] = {}
-_MAX_PROGRAMS = 4096
+_programs: KnownOperations[Program] = KnownOperations()
 
 
 def _program(primitive: Primitive, args: Sequence[Value], params: Params, place: Place) -> Program:
     """Return the program of one operation; it is cached if the parameters are hashable."""
-    avals = tuple(map(typeof, args))
+    avals, epoch = tuple(map(typeof, args)), rule_epoch()
     try:
         values = tuple((name, static_key(value)) for name, value in params.items())
-        key = primitive, avals, values, place, here().settings, rule_epoch()
-        program = _programs.get(key)
+        key = primitive, avals, values, place, here().settings
+        program: Program | None = _programs.known.get(key)
     except TypeError:  # a parameter has no hash
         return _new_program(primitive, avals, params, place)
     if program is None:
-        if len(_programs) >= _MAX_PROGRAMS:
-            _programs.clear()
-        program = _programs[key] = _new_program(primitive, avals, params, place)
+        program = _new_program(primitive, avals, params, place)
+        _programs.keep(key, program, epoch)
     return program
 
 

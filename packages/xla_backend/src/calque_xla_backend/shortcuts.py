@@ -24,9 +24,9 @@ from calque_core import ArrayMethods, Trace, evaluation, hand_down, lax, rule_ep
 from calque_core.extend import (
     DEFAULT_SETTINGS,
     SCALAR_TYPES,
+    KnownOperations,
     active,
     allow_known,
-    forget_with_rules,
     here,
     mark_wrapper,
     merely_evaluates,
@@ -41,8 +41,8 @@ Value = Any
 Params = dict[str, Any]
 Function = Callable[..., Value]
 
-_shortcuts: dict[Any, Program | None] = {}  # None: the function has none for these types
-_MAX_SHORTCUTS = 4096
+_shortcuts: KnownOperations[Program] = KnownOperations()  # `_watched` makes the entries, at first calls
+_known = _shortcuts.known  # None: the function has no shortcut for these types
 _UNKNOWN: Any = False
 
 
@@ -69,7 +69,7 @@ def evaluate_function(function: Function, args: Sequence[Value]) -> Value:
         key, buffers = (function, x._device_type, y._device_type), [x._buffer, y._buffer]
     else:
         return _evaluate_beside_numbers(function, args)
-    program = _shortcuts.get(key, _UNKNOWN)
+    program = _known.get(key, _UNKNOWN)
     if not program:
         return _watched(function, args, key) if program is _UNKNOWN else function(*args)
     out = Array()
@@ -102,7 +102,7 @@ def _kinds(args: Sequence[Value]) -> list[Any]:
 
 
 def _evaluate_with_key(key: Any, function: Function, args: Sequence[Value]) -> Value:
-    program = _shortcuts.get(key, _UNKNOWN)
+    program = _known.get(key, _UNKNOWN)
     if not program:
         return _watched(function, args, key) if program is _UNKNOWN else function(*args)
     try:
@@ -115,9 +115,6 @@ def _evaluate_with_key(key: Any, function: Function, args: Sequence[Value]) -> V
 def forget_shortcuts() -> None:
     """Drop all shortcuts."""
     _shortcuts.clear()
-
-
-forget_with_rules(forget_shortcuts)
 
 
 # The first call
@@ -145,11 +142,7 @@ def _watched(function: Function, args: Sequence[Value], key: Any) -> Value:
     watch, epoch = _Watch(), rule_epoch()
     with tracing(watch):
         out = function(*args)
-    if len(_shortcuts) >= _MAX_SHORTCUTS:
-        _shortcuts.clear()
-    _shortcuts[key] = _shortcut(function, args, out, watch)
-    if rule_epoch() != epoch:
-        forget_shortcuts()
+    _shortcuts.keep(key, _shortcut(function, args, out, watch), epoch)
     return out
 
 

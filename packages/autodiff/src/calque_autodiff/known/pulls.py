@@ -3,7 +3,7 @@
 One idea: a step knows its way back as straight-line code, so an eager backward pass is a loop of calls.  Under a trace,
 such as a derivative of this derivative, the way back is a function, for which that trace may have a step in turn.
 
-Read next: `traces/steps.py`, which defines steps; `transpose.py`, which runs equations backwards.
+Read next: `steps.py`, which defines steps; `transpose.py`, which runs equations backwards.
 """
 
 from __future__ import annotations

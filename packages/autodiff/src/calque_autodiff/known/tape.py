@@ -52,11 +52,11 @@ class Tape(NamedTuple):
     def jaxpr(self) -> Jaxpr:
         """Return the program as a jaxpr: a step becomes the equations of its operation."""
         if any(type(entry) is Step for entry in self.eqns):
-            return _Expansion(self).jaxpr()
+            return _OpenedTape(self).jaxpr()
         return Jaxpr(self.constvars, self.invars, self.eqns, self.outvars, self.consts, debug_name=self.debug_name)
 
 
-class _Expansion:
+class _OpenedTape:
     """The equations and constants of a tape, while its steps are replaced by equations.
 
     The constants have the order of their first use, whether a step or an equation uses them.

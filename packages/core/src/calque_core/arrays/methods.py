@@ -94,7 +94,7 @@ def reshape(self: Value, *shape: Any, order: str = "C", copy: bool | None = None
 
 
 @array_operation
-@in_every_size("products")
+@in_every_size("code")
 def transpose(self: Value, *axes: Any) -> Value:
     """Return the array with its axes in another order: `(1, 0)` or `1, 0`; without arguments, in reverse order."""
     return numpy_shapes.transpose(self, axes[0] if len(axes) == 1 else axes or None)
@@ -126,13 +126,13 @@ def sort(self: Value, *_: Any, **__: Any) -> None:
 
 @array_operation
 @types_decide
-@in_every_size("products")
+@in_every_size("code")
 def __matmul__(self: Value, other: Value) -> Value:
     return matmul(self, other) if type(other) in operand_types else fallback(matmul, self, other, other)
 
 
 @array_operation
 @types_decide
-@in_every_size("products")
+@in_every_size("code")
 def __rmatmul__(self: Value, other: Value) -> Value:
     return matmul(other, self) if type(other) in operand_types else fallback(matmul, other, self, other)

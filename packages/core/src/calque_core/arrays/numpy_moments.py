@@ -36,7 +36,7 @@ def _mean_dtypes(dtype: np.dtype[Any], out_dtype: DType) -> tuple[np.dtype[Any],
 
 @implements(np.mean)
 @array_operation
-@in_every_size("mean")
+@in_every_size(lax.reduce_sum_p)
 def mean(
     a: Value,
     axis: Axes = None,

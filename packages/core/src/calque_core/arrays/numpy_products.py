@@ -29,7 +29,7 @@ _INT32 = np.dtype("int32")
 
 
 @types_decide
-@in_every_size("products")
+@in_every_size("code")
 def matmul(x1: Value, x2: Value, *, precision: PrecisionLike = None, preferred_element_type: Any = None) -> Value:
     """Return the matrix product; leading axes are broadcast, a vector is a row on the left and a column on the right.
 
@@ -92,7 +92,7 @@ def _matmul_batches(x1: Value, x2: Value, options: Options) -> Value:
 
 @implements(np.dot)
 @types_decide
-@in_every_size("products")
+@in_every_size("code")
 def dot(
     a: Value,
     b: Value,

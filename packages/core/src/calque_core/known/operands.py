@@ -125,7 +125,7 @@ def operands_to_run(  # noqa: C901  (hot)
         elif isinstance(x, Tracer) or (np.ndarray in kinds and isinstance(x, ArrayMethods)):
             if trace is evaluation or not (takes_tracers or not isinstance(x, Tracer)):
                 return None
-            key += kind, x.aval
+            key += kind, typeof(x)
         elif has_options and add_option(key, x):
             continue
         else:
@@ -179,7 +179,7 @@ class TypedCall(NamedTuple):
     """An operation on operands of known types: what a known operation is made of, without a value of an operand.
 
     `places` has the position of each argument among the operands, None for another argument, whose value is in
-    `others`.  `is_mine` marks the operands that are tracers of the transformation, `is_number` those that are numbers.
+    `others`.  `is_mine` marks the operands that are tracers of the transformation, `is_number` the numbers.
     """
 
     operation: Any

@@ -16,12 +16,12 @@ from itertools import groupby
 from typing import Any
 
 from calque_core.context import Settings, allow_known, here, merely_evaluates
-from calque_core.epoch import forget_with_rules, rule_epoch
+from calque_core.epoch import rule_epoch
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from calque_core.known.operands import exact_params
 from calque_core.known.run import StraightLine, has_narrow_scalars
-from calque_core.known.table import run_code
+from calque_core.known.table import KnownOperations, run_code
 from calque_core.record import Record
 from calque_core.traces.trace import are_canonical, plain_types
 from calque_core.types.avals import ShapedArray, typeof
@@ -127,30 +127,19 @@ def outs_of_code(jaxpr: Jaxpr, args: Sequence[Value], history: _History) -> Sequ
 
 def _found(jaxpr: Jaxpr, history: _History, state: tuple[Settings, int]) -> Code | None:
     """Return the code of an equal program, or new code after some runs; keep it in the history of this program."""
-    try:
-        history.key = history.key or key_of(jaxpr)
-        key = state, history.key
-        is_known = key in _codes
-    except TypeError:  # parameters that cannot be hashed
-        key, is_known = None, False
-    if not is_known and history.runs <= _SOME_RUNS:
-        return None
-    history.codes[state] = code = _codes[key] if is_known else code_of(jaxpr)
-    if key is not None and not is_known:
-        if len(_codes) >= _LIMIT:
-            _codes.clear()
-        _codes[key] = code
+    if history.key is None:
+        history.key = key_of(jaxpr)
+        try:
+            hash(history.key)
+        except TypeError:  # a parameter has no hash: equal programs do not share code
+            history.key = history
+    code = programs.find([history.key], jaxpr)
+    if code is not None or history.runs > _SOME_RUNS:  # the table has met the program at least as often
+        history.codes[state] = code
     return code
 
 
 _SOME_RUNS = 16  # to make code takes as long as some of them
-_LIMIT = 1024
-_codes: dict[Any, Code | None] = {}
-
-
-@forget_with_rules
-def _forget_codes() -> None:
-    _codes.clear()
 
 
 def code_of(jaxpr: Jaxpr) -> Code | None:
@@ -169,6 +158,9 @@ def code_of(jaxpr: Jaxpr) -> Code | None:
     arguments = code.arguments([*jaxpr.constvars, *jaxpr.invars])
     whole = jaxpr.replace(constvars=(), consts=(), invars=[*jaxpr.constvars, *jaxpr.invars])
     return code.function(arguments, f"[{', '.join(code.results(whole))}]")
+
+
+programs = KnownOperations(code_of, meetings=_SOME_RUNS - 1)  # the first run asks for none
 
 
 control_flow: set[Any] = set()

@@ -3,7 +3,7 @@
 One idea: to append a known equation takes a variable for its result and nothing else: types, parameters and literals
 are known.  So a program becomes a Python function with a few lines for each equation.
 
-Read next: `functions.py`, whose programs are those of functions such as `numpy.mean`.
+Read next: `operation.py`, whose programs are those of functions such as `numpy.mean`.
 """
 
 from __future__ import annotations

@@ -72,6 +72,8 @@ class KnownOperations(Generic[T]):
     other than the default join the key; settings that ask to see each operation have no entries.  A rule that replaces
     another one drops all entries.
 
+    A table without `make` has the entries that its owner gives to `keep`.
+
     Where the sizes of an operation do not matter, `share(entry, shapes, *facts)`, for an entry made for operands of
     these shapes, may return a function from other shapes to the entry for them, or to None.  Then meetings in all sizes
     count together, but for sizes of 0 and 1.
@@ -86,7 +88,7 @@ class KnownOperations(Generic[T]):
 
     def __init__(
         self,
-        make: Callable[..., T | None],
+        make: Callable[..., T | None] | None = None,
         share: Callable[..., Callable[[Any], T | None] | None] | None = None,
         meetings: int = 2,
     ) -> None:
@@ -153,6 +155,14 @@ class KnownOperations(Generic[T]):
             return None
         return entry if type(entry) is not int else self._meet(key, facts, entry)
 
+    def keep(self, key: tuple[Any, ...], entry: T | None, epoch: int) -> None:
+        """Keep an entry that was made under a rule epoch."""
+        if len(self.known) >= _LIMIT:
+            self._forget_some()
+        self.known[key] = entry
+        if rule_epoch() != epoch:  # a rule was replaced meanwhile, in another thread
+            self.clear()
+
     def _meet(self, key: list[Any], facts: Sequence[Any], count: int) -> T | None:
         if len(self.known) >= _LIMIT:
             self._forget_some()
@@ -170,11 +180,11 @@ class KnownOperations(Generic[T]):
             return None
         epoch = rule_epoch()
         self._counts[key[0]] += 1
-        entry = self.known[tuple(key)] = attempt(self.make, *facts)
+        assert self.make is not None, key
+        entry = attempt(self.make, *facts)
         if shapes is not None and self.share is not None:
             self._shared[form] = None if entry is None else self.share(entry, shapes, *facts)
-        if rule_epoch() != epoch:  # in another thread
-            self.clear()
+        self.keep(tuple(key), entry, epoch)
         return entry
 
     def _of_other_sizes(self, key: tuple[Any, ...], entry: T | None, count: int) -> T | None:

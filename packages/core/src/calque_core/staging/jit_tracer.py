@@ -1,6 +1,6 @@
 """The tracer of staging, and how its trace makes equations.
 
-Read next: `stage.py`, the trace; `expansions.py`, which records the equations of a whole function.
+Read next: `stage.py`, the trace; `known/operation.py`, which records the equations of a whole function.
 """
 
 from __future__ import annotations
