@@ -38,11 +38,10 @@ CORE = {  # the modules of core by folder; operations and the operators of array
     "types": "array_methods avals dtypes numbers stand_in",
 }
 GRADIENT = {  # the modules of autodiff that `grad` of a first function loads, by folder
-    "": (
-        "checks every_size functions jaxprs linear_functions operations partial_eval pulls recorded rules signs traces "
-        "transpose transpositions verbs zeros"
-    ),
-    "traces": "copies jvp_trace planned_trace step_trace steps tangent_trace tape",
+    "": "checks known linear_functions partial_eval passes recorded rules signs traces transpose verbs zeros",
+    "known": "copies every_size lines operation pulls steps tables tape transpositions",
+    "passes": "layouts",
+    "traces": "jvp_trace tangent_trace",
     "verbs": "gradient linearize",
 }
 OPERATORS = {  # the modules of core for operators and ufuncs of tracers, without the methods of arrays
