@@ -34,28 +34,28 @@ def merge_layouts(program: Program) -> Program:
     """
     eqns: Any = program.eqns  # steps, too, which are tuples as equations are
     layouts = {eqn.outvars[0]: eqn for eqn in eqns if eqn[0] in _TWICE}
-    if not any(_is_second(eqn, layouts.get(eqn.invars[0])) for eqn in layouts.values()):
+    if all(_placed_before(eqn, layouts) is None for eqn in layouts.values()):
         return program
     atoms: dict[Any, Atom] = {}  # of the results of two placements that undo one another
     merged = []
-    for eqn in eqns:
-        new = _with_operands(eqn, [atoms.get(x, x) for x in eqn.invars]) if atoms else eqn
-        if new[0] in _TWICE:
-            first = layouts.get(new.invars[0])
-            is_second = _is_second(new, first)
-            if is_second:
-                new = new.replace(invars=first.invars, params=_TWICE[new.primitive](first.params, new.params))
-            layouts[new.outvars[0]] = new
-            if is_second and _changes_nothing(new):
-                atoms[new.outvars[0]] = new.invars[0]
+    for old in eqns:
+        eqn = _with_operands(old, [atoms.get(x, x) for x in old.invars]) if atoms else old
+        if eqn[0] in _TWICE:
+            first = _placed_before(eqn, layouts)
+            if first is not None:
+                eqn = eqn.replace(invars=first.invars, params=_TWICE[eqn.primitive](first.params, eqn.params))
+            layouts[eqn.outvars[0]] = eqn
+            if first is not None and _changes_nothing(eqn):
+                atoms[eqn.outvars[0]] = eqn.invars[0]
                 continue
-        merged.append(new)
+        merged.append(eqn)
     return program.replace(eqns=merged, outvars=[atoms.get(v, v) for v in program.outvars])
 
 
-def _is_second(eqn: JaxprEqn, first: JaxprEqn | None) -> bool:
-    """Tell whether `first`, which makes the operand of a placement, is one of the same primitive."""
-    return first is not None and first.primitive is eqn.primitive
+def _placed_before(eqn: JaxprEqn, layouts: dict[Any, JaxprEqn]) -> JaxprEqn | None:
+    """Return the equation that makes the operand of a placement, if it is one of the same primitive."""
+    first = layouts.get(eqn.invars[0])
+    return first if first is not None and first.primitive is eqn.primitive else None
 
 
 def _with_operands(eqn: Any, invars: list[Atom]) -> Any:

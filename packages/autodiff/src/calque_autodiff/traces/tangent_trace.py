@@ -163,7 +163,8 @@ class TangentTrace(JaxprTrace):
 
     def tape(self, outs: Sequence[Value], debug_name: str) -> Tape:
         """Return the recorded linear program, with the results `outs`."""
-        return merge_layouts(Tape(*self.contents(outs), debug_name))
+        constvars, invars, eqns, outvars, consts = self.contents(outs)
+        return merge_layouts(Tape(constvars, invars, eqns, outvars, consts, debug_name))
 
     def finish(self, outs: Sequence[Value], debug_name: str = "") -> Jaxpr:
         """Return the same as a jaxpr, of a trace without steps."""
