@@ -4,7 +4,7 @@ One idea: the rules of an operation give the same equations whenever its operand
 are made once per types, and run as two Python functions: one computes the result and the residuals, one takes a
 cotangent back to the operands.
 
-Read next: `operations.py` of this package, which makes these functions from the rules.
+Read next: `operation.py`, which makes these functions from the rules.
 """
 
 from __future__ import annotations
