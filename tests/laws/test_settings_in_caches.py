@@ -43,6 +43,7 @@ PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
 # Functions that remember their results.  Each says why its answers cannot differ between settings.
 REMEMBERING = {
     "calque_core.distributions.facade_fault": "what is installed",
+    "calque_core.ops.pieces.join.<locals>.<lambda>": "tables of coefficients in double precision",
     "calque_core.known.run._compiled": "the text of a function, no dtype",
     "calque_autodiff.rules.dot.cotangent_plan": "numbers of axes",
     "calque_core.context.allow_known": "the settings are the key",
@@ -135,6 +136,10 @@ CONTAINERS = {
     "calque_core.ops.cond._programs": "the settings are in the key",
     "calque_core.ops.cond._stored": "the programs of `_programs`",
     "calque_core.known.programs.control_flow": "a registry: primitives",
+    "calque_core.known.run._joint_functions": "a registry: functions of two primitives",
+    "calque_core.ops.approximate._regions": "a registry: ranges of functions",
+    "calque_core.ops.regions._codes": "formulas in double precision, made under the default settings",
+    "calque_core.ops.regions._number_codes": "formulas in double precision, made under the default settings",
     "calque_core.epoch._epoch": "a count",
     "calque_core.primitives.rules.kinds": "a registry: texts",
     "calque_core.primitives.rules.primitives": "a registry: primitives",
