@@ -6,8 +6,8 @@ from math import prod
 from typing import Any
 
 from calque_autodiff.define import defjvp, deflinear, not_linear, zero_derivative
-from calque_core import lax, typeof
-from calque_core.extend import Shape, broadcast_reduced, extremes, zero_tangent
+from calque_core import extend, lax, typeof
+from calque_core.extend import Shape, broadcast_reduced, zero_tangent
 from calque_core.lax import (
     argmax_p,
     argmin_p,
@@ -32,7 +32,7 @@ def extreme_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape, keepdims: bo
     """Average the tangents of the elements that equal the result; an extreme of nothing is constant."""
     if not typeof(x).size:
         return zero_tangent(out)
-    is_extreme, count = extremes(x, out, axes)
+    is_extreme, count = extend.extremes(x, out, axes)  # a late import: most reductions are sums
     return div(reduce_sum(mul(x_dot, is_extreme), axes, keepdims=keepdims), count)
 
 

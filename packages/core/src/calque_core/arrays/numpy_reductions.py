@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax
-from calque_core.arrays.numpy_arithmetic import as_dtype
+from calque_core.arrays.numpy_arithmetic import as_dtype, truth
 from calque_core.arrays.numpy_protocol import implements, reductions, refuse
-from calque_core.arrays.numpy_ufuncs import truth
 from calque_core.frames.source import where as place
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
 from calque_core.ops.broadcast import broadcast_to

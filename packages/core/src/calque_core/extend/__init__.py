@@ -63,7 +63,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.axes import integer
     from calque_core.ops.batch_axes import merge_axis, split_axis
     from calque_core.ops.bessel import bessel_decay
-    from calque_core.ops.broadcast import spread
+    from calque_core.ops.broadcast import broadcast_reduced, spread
     from calque_core.ops.callback import register_effects_barrier
     from calque_core.ops.collective import check_free_name
     from calque_core.ops.complex import real_dtype
@@ -104,7 +104,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.scatter import scatter_windows
     from calque_core.ops.scatter_writes import combine_lines
     from calque_core.ops.orders import elements_at, positions, sort_by
-    from calque_core.ops.selection import broadcast_reduced, extremes
+    from calque_core.ops.selection import extremes
     from calque_core.ops.shard_map import shard_type
     from calque_core.ops.shard_specs import body_axes, manual_mesh
     from calque_core.ops.slides import Window
@@ -203,7 +203,7 @@ _LATE = {
     "calque_core.ops.axes": "integer",
     "calque_core.ops.batch_axes": "merge_axis, split_axis",
     "calque_core.ops.bessel": "bessel_decay",
-    "calque_core.ops.broadcast": "spread",
+    "calque_core.ops.broadcast": "broadcast_reduced, spread",
     "calque_core.ops.callback": "register_effects_barrier",
     "calque_core.ops.collective": "check_free_name",
     "calque_core.ops.complex": "real_dtype",
@@ -244,7 +244,7 @@ _LATE = {
     "calque_core.ops.scatter": "scatter_windows",
     "calque_core.ops.scatter_writes": "combine_lines",
     "calque_core.ops.orders": "elements_at, positions, sort_by",
-    "calque_core.ops.selection": "broadcast_reduced, extremes",
+    "calque_core.ops.selection": "extremes",
     "calque_core.ops.shard_map": "shard_type",
     "calque_core.ops.shard_specs": "body_axes, manual_mesh",
     "calque_core.ops.slides": "Window",
