@@ -128,7 +128,9 @@ if _TYPE_CHECKING:
     from calque_core.known.operation import (
         Operation, holds_equations_alone, known_of, makes_its_results, operation_of, staged_apart,
     )
-    from calque_core.known.table import LOOKS_AT_FLOATS, Known, KnownOperations, all_run_known, attempt, run_code
+    from calque_core.known.table import (
+        HAS_SIZES, LOOKS_AT_FLOATS, Known, KnownOperations, all_run_known, attempt, run_code,
+    )
     from calque_core.staging.jit_tracer import JitTracer, new_eqn
     from calque_core.staging.passes import merge_equal_equations
     from calque_core.known.record import recorder
@@ -270,7 +272,7 @@ _LATE = {
     ),
     "calque_core.staging.jit_tracer": "JitTracer, new_eqn",
     "calque_core.staging.passes": "merge_equal_equations",
-    "calque_core.known.table": "LOOKS_AT_FLOATS, Known, KnownOperations, all_run_known, attempt, run_code",
+    "calque_core.known.table": "HAS_SIZES, LOOKS_AT_FLOATS, Known, KnownOperations, all_run_known, attempt, run_code",
     "calque_core.known.record": "recorder",
     "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, CodeTrace, JaxprTrace, records_alone",
     "calque_core.start_requests": (
@@ -338,8 +340,8 @@ __all__ = [
     "has_jaxpr", "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text",
     "is_debugging", "check_program", "run_program", "as_declared", "forwarded_inputs",
     # Programs as functions that call NumPy, one per types of the operands
-    "LOOKS_AT_FLOATS", "Known", "KnownOperations", "all_run_known", "allow_known", "Call", "TypedCall", "Operation",
-    "operands_to_record",
+    "HAS_SIZES", "LOOKS_AT_FLOATS", "Known", "KnownOperations", "all_run_known", "allow_known", "Call", "TypedCall",
+    "Operation", "operands_to_record",
     "known_of", "operation_of", "attempt", "run_code", "exact_params", "StraightLine", "is_straight", "JaxprFunction",
     "has_no_sizes", "is_large",
     "merge_equal_equations", "Option", "add_option", "holds_equations_alone", "makes_its_results", "recorder",
