@@ -18,11 +18,11 @@ if _TYPE_CHECKING:
         absolute, as_dtype, divmod, fabs, float_power, floor_divide, fmod, left_shift, positive, power, reciprocal,
         remainder, right_shift, sign, square, true_divide, truth,
     )
-    from calque_core.arrays.numpy_moments import deviation_of, mean, std, var
+    from calque_core.arrays.numpy_moments import deviation_of, std, var
     from calque_core.arrays.numpy_products import dot, matmul
     from calque_core.arrays.numpy_protocol import implements_by_name, on_host, refuse
     from calque_core.arrays.numpy_reductions import (
-        all, any, argmax, argmin, fill_masked, keep_axes, max, min, prod, reduced_axes, sum, sum_dtype,
+        all, any, argmax, argmin, fill_masked, keep_axes, max, mean, min, prod, reduced_axes, sum, sum_dtype,
     )
     from calque_core.arrays.numpy_sequences import KINDS, SCALARS, array_of, with_arrays, with_items
     from calque_core.arrays.numpy_shapes import (
@@ -53,11 +53,11 @@ _LATE = {
         "absolute, as_dtype, divmod, fabs, float_power, floor_divide, fmod, left_shift, positive, power, reciprocal, "
         "remainder, right_shift, sign, square, true_divide, truth"
     ),
-    "calque_core.arrays.numpy_moments": "deviation_of, mean, std, var",
+    "calque_core.arrays.numpy_moments": "deviation_of, std, var",
     "calque_core.arrays.numpy_products": "dot, matmul",
     "calque_core.arrays.numpy_protocol": "implements_by_name, on_host, refuse",
     "calque_core.arrays.numpy_reductions": (
-        "all, any, argmax, argmin, fill_masked, keep_axes, max, min, prod, reduced_axes, sum, sum_dtype"
+        "all, any, argmax, argmin, fill_masked, keep_axes, max, mean, min, prod, reduced_axes, sum, sum_dtype"
     ),
     "calque_core.arrays.numpy_sequences": "KINDS, SCALARS, array_of, with_arrays, with_items",
     "calque_core.arrays.numpy_shapes": (
