@@ -66,13 +66,13 @@ class StraightLine:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.names: dict[Any, str] = {}
-        self.num_names = 0  # in order of appearance: equal programs have equal texts
+        self._num_names = 0  # in order of appearance: equal programs have equal texts
         self.constants: dict[str, Value] = {}
         self.private: set[Var] = set()
 
     def arguments(self, variables: Sequence[Var]) -> list[str]:
         """Name the arguments of a program."""
-        return list(map(self.variable, variables))
+        return list(map(self._variable, variables))
 
     def results(self, program: Jaxpr, private: Collection[Var] = ()) -> list[str]:
         """Append a line per equation of a program, and one that drops dead values; return the program's results.
@@ -93,7 +93,7 @@ class StraightLine:
                 continue
             if into is not None:
                 operands.append(f"out={self.name(into)}" if function in _BY_KEYWORD else self.name(into))
-            names = list(map(self.variable, eqn.outvars))
+            names = list(map(self._variable, eqn.outvars))
             target = f"({', '.join(names)},)" if eqn.primitive.multiple_results else names[0]
             self.lines.append(f"{target} = {self.constant(function)}({', '.join(operands)})")
             dropped = [self.names[v] for v in dead if v not in named_twice]
@@ -109,11 +109,11 @@ class StraightLine:
             self.lines.append(f"{self.constant(addition.add)}({', '.join(operands)})")
         return addition is not None
 
-    def variable(self, v: Var) -> str:
+    def _variable(self, v: Var) -> str:
         """Return the name of a variable of the text, a new one for a variable without a name."""
         if v not in self.names:
-            self.names[v] = f"x{self.num_names}"
-            self.num_names += 1
+            self.names[v] = f"x{self._num_names}"
+            self._num_names += 1
         return self.names[v]
 
     def name(self, atom: Atom) -> str:
