@@ -68,8 +68,8 @@ def import_at_rest(name: str) -> ModuleType:
     Raises: ModuleNotFoundError if it is not installed.
     """
     module = sys.modules.get(name)
-    if module is not None and not getattr(module.__spec__, "_initializing", False):  # as Python asks; 10 us sooner
-        return module
+    if module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False):
+        return module  # whose import has ended, as Python's own import asks it; 10 us sooner
     if not active:
         return _import(name)
     with entered(RESTING.trace, settings=DEFAULT_SETTINGS, axis_env=(), varying_axes=frozenset()):
