@@ -13,7 +13,8 @@ or the modules, among them, as nox lets two Pythons do.
     pytest "tests/laws/test_x.py::test_y[z]"       tests named on the command line run whole, too
 
 `--setting=enable_checks` runs the body of each test under this setting of `calque_core.config`, so that an error inside
-known code is reported; `--setting=known_operations=off` runs it by rules alone.
+known code is reported; `--setting=known_operations=off` runs it by rules alone.  Tests with the mark `counts` are left
+out then.
 """
 
 from __future__ import annotations
@@ -55,6 +56,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "sampled(keep, rows): a run without --full tests the fraction `keep` of the cases, and at least one of each "
         "row; `rows` names the parameters that are the row, none by default",
+    )
+    config.addinivalue_line(
+        "markers", "counts: what the test counts, or refuses, differs under a setting, so --setting leaves it out"
     )
     config.addinivalue_line(
         "markers", "divided: runs that share the rows among them (--share) share the modules with this mark, too"
@@ -110,6 +114,9 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # other plugins then look at the sample only
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("setting"):
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("counts")])
+        items[:] = [item for item in items if not item.get_closest_marker("counts")]
     if is_full(config):
         return
     marked = [item for item in items if item.get_closest_marker("sampled")]

@@ -110,8 +110,19 @@ def laws(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS[0], requires=["wheels"])
 def laws_full(session: nox.Session) -> None:
-    """Test the same by every case; on another Python: `nox -s laws-3.13 -- --full`."""
+    """Test the same by every case, then by rules alone; on another Python: `nox -s laws-3.13 -- --full`."""
     run_laws(session, "--full")
+    run_laws(session, "--full", "--setting=known_operations=off")
+
+
+@nox.session(python=PYTHONS[0], requires=["wheels"])
+@nox.parametrize("setting", ["enable_checks", "known_operations=off"])
+def settings(session: nox.Session, setting: str) -> None:
+    """Test derivatives and batches where errors in known code are reported, and by rules alone."""
+    session.install(*wheel_paths(PACKAGES), *TEST_TOOLS)
+    session.chdir(session.create_tmp())
+    for package in ("autodiff", "batching"):
+        run_pytest(session, f"--setting={setting}", ROOT / "packages" / package / "tests")
 
 
 @nox.session

@@ -163,16 +163,38 @@ def changing_numbers(effort: Effort) -> Samples:
     return race(effort, {k.name: gradient(k) for k in kits("calque", "autograd")}, per=1, unit=1e-6)
 
 
-@row("eager grad of gammaln and erf of 100 numbers", "us", autograd=1.0)
+@row("eager grad of gammaln and erf of 100 numbers", "us", budget=1.5, autograd=1.0)
 def special_functions(effort: Effort) -> Samples:
-    """SciPy computes each in C; calque evaluates the formulas that it compiles."""
+    """SciPy computes each in C; calque reads tables of short polynomials."""
+    return race_special(effort, lambda special, x: special.gammaln(x) * special.erf(x), 100)
 
+
+@row("eager grad of gammaln of 10,000 numbers", "us", budget=1.5, autograd=1.0)
+def many_gammaln(effort: Effort) -> Samples:
+    return race_special(effort, lambda special, x: special.gammaln(x), 10_000)
+
+
+@row("eager grad of erf of 10,000 numbers", "us", budget=1.5, autograd=1.0)
+def many_erf(effort: Effort) -> Samples:
+    return race_special(effort, lambda special, x: special.erf(x), 10_000)
+
+
+def race_special(effort: Effort, function: Any, count: int) -> Samples:
     def gradient(kit: Any) -> Any:
         special = import_module("calque.scipy.special" if kit.name == "calque" else f"{kit.name}.scipy.special")
-        return partial(kit.grad(lambda x: plain(kit).sum(special.gammaln(x) * special.erf(x))), points)
+        return partial(kit.grad(lambda x: plain(kit).sum(function(special, x))), points)
 
-    points = np.linspace(0.5, 5.0, 100)
+    points = np.linspace(0.5, 5.0, count)
     gradients = {k.name: gradient(k) for k in kits("calque", *(["autograd"] if find_spec("scipy") else []))}
+    check_agreement({name: gradient() for name, gradient in gradients.items()})
+    return race(effort, gradients, per=1, unit=1e-6)
+
+
+@row("eager grad of prod of 30,000 numbers", "us", budget=1.5, autograd=1.0)
+def large_product(effort: Effort) -> Samples:
+    """Peers divide the product by each number, which gives nan beside a zero."""
+    points = np.linspace(0.9995, 1.0005, 30_000)
+    gradients = {k.name: partial(k.grad(plain(k).prod), points) for k in kits("calque", "autograd")}
     check_agreement({name: gradient() for name, gradient in gradients.items()})
     return race(effort, gradients, per=1, unit=1e-6)
 

@@ -1,4 +1,4 @@
-"""Each file that the docstring of a module names, as in 'Read next: `traces/steps.py`', exists."""
+"""Each file that the docstring of a module names, as in 'Read next: `known/steps.py`', exists."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ def test_each_file_in_the_docstring_of_a_module_exists(package: str) -> None:
 
 
 def test_a_file_that_does_not_exist_is_found() -> None:
-    assert missing(files_named('"""Read next: `ops/add.py`, `traces/steps.py`."""')) == ["ops/add.py"]
+    assert missing(files_named('"""Read next: `ops/add.py`, `known/steps.py`."""')) == ["ops/add.py"]

@@ -32,6 +32,10 @@ def is_float(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" or dtype.name.startswith(("bfloat", "float8"))
 
 
+def is_inexact(dtype: np.dtype[Any]) -> bool:
+    return is_float(dtype) or dtype.kind == "c"
+
+
 def specials(dtype: np.dtype[Any]) -> np.ndarray:
     """Return twelve numbers of a dtype at the ends of its range and inside of it."""
     if is_float(dtype):

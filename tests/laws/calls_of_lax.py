@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from calls import FM, FN, FV, C, H, M, R, Table, V, W, X, Y, add
+from calls import FM, FN, FV, C, H, M, R, Table, V, W, X, Y, add, is_inexact
 
 from calque import lax
 
@@ -16,6 +16,7 @@ one = lambda f, x: f(x)
 two = lambda f, x, y: f(x, y)
 near = {"ulps": 256, "by_array": True, "complex_ulps": 1024}
 sums = {"ulps": 16, "by_array": True}
+NOTHING = lambda dtype, size: np.zeros(len(R(dtype, size)), dtype)
 images = lambda dtype, size: np.resize(FM(dtype, "many"), (1, 2, 5, 4))
 kernels = lambda dtype, size: np.resize(FM(dtype, "many"), (2, 2, 3, 2))
 
@@ -34,7 +35,7 @@ row(
 )  # fmt: skip
 row("erf erfc erf_inv lgamma digamma bessel_i0e bessel_i1e", one, V, ulps=32)
 row("add add_any sub mul max min nextafter eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor", two, X, Y)
-row("div rem", two, X, lambda d, s: np.where(Y(d, s) == 0, 1, Y(d, s)).astype(d) if d.kind in "iub" else Y(d, s))
+row("div rem", two, X, lambda d, s: Y(d, s) if is_inexact(d) else np.where(Y(d, s) == 0, d.type(1), Y(d, s)))
 row("atan2 pow complex", two, X, Y, ulps=16, complex_ulps=256)
 row("integer_pow", lambda f, x: [f(x, n) for n in (0, 1, 2, 3, 5)], V, complex_ulps=64)
 row("integer_pow", lambda f, x: [f(x, n) for n in (-1, -2)], V, complex_ulps=64)
@@ -56,7 +57,7 @@ row("broadcast", lambda f, x: f(x, (2, 1)), M)
 row("expand_dims", lambda f, x: f(x, (0, 2)), M)
 row("broadcast_shapes", lambda f, x: f(x.shape, (1,)), V)
 row("broadcast_to_rank", lambda f, x: f(x, 4), M)
-row("broadcast_like", lambda f, x, y: f(x[0] if len(x) else y[0], y), M, M)
+row("broadcast_like", lambda f, x, y: f(x[0], y), M, M, sizes=("many", "one"))
 row("reshape", lambda f, x: f(x, (x.size,)), M)
 row("collapse", lambda f, x: f(x, 0, 2), M)
 row("transpose", lambda f, x: f(x, (1, 0)), M)
@@ -78,7 +79,7 @@ row("unstack", lambda f, x: f(x, 1), M)
 row("tile", lambda f, x: f(x, (2, 1)), M)
 row("iota", lambda f, x: f(x.dtype, 3), V, makes=True)
 row("broadcasted_iota", lambda f, x: f(x.dtype, (2, 3), 1), V, makes=True)
-row("full", lambda f, x: [f((2,), x[0]), f((2,), x[0], np.float32)], FV)
+row("full", lambda f, x: [f((2,), x[0]), f((2,), x[0], np.float32)], FV, sizes=("many", "one"))
 row("empty", lambda f, x: f((2,), x.dtype).shape, V)
 # reductions and orders
 row("reduce_sum reduce_prod", one, FM, **sums)
@@ -166,7 +167,7 @@ row("composite", lambda f, x: f(lambda v: v, name="mine.of")(x), V)
 line = partial(add, LAX_LINALG)
 line("solve", lambda f, x: f(x, x), R, **near)
 line("triangular_solve", lambda f, x: [f(x, x), f(x, x, left_side=True, lower=True, transpose_a=True)], R, **near)
-line("tridiagonal_solve", lambda f, x: f(x[0] * 0, x.diagonal(), x[0] * 0, x), R, **near)
+line("tridiagonal_solve", lambda f, x, o: f(o, x.diagonal(), o, x), R, NOTHING, **near)
 line("sylvester_solve", lambda f, x: f(x, x, x), R, **near)
 line("inv pinv det slogdet sqrtm polar adjugate", one, R, **near)
 line("adjugate_slope", lambda f, x: f(x, x), R, **near)
@@ -183,8 +184,8 @@ line("lu_pivots_to_permutation", lambda f, x: f(np.arange(2, dtype=np.int32), 3)
 line("qr", lambda f, x: abs(f(x)[1]), R, **near)
 line("cholesky_update", lambda f, x: f(x, x[0] if len(x) else np.ones(0, x.dtype)), R, **near)
 line("geqrf", lambda f, x: abs(f(x)[0].diagonal()), R, **near)
-line("householder_product", lambda f, x: f(x, x.diagonal() * 0), R, **near)
-line("ormqr", lambda f, x: f(x, x.diagonal() * 0, x), R, **near)
+line("householder_product", two, R, NOTHING, **near)
+line("ormqr", lambda f, x, o: f(x, o, x), R, NOTHING, **near)
 
 EXCLUDED_OF_LAX = {
     name: reason

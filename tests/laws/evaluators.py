@@ -1,19 +1,22 @@
 """One call by three evaluators: NumPy, a compiled program, and single operations on device arrays.
 
 One idea: an outcome is a tree of results or a refusal.  Two outcomes are alike in structure, class, dtype, shape and
-value, or in the type of the refusal; nan, infinities and the signs of zeros are alike exactly.
+value, or in the type of the refusal and the first sentence of its message; nan, infinities and the signs of zeros are
+alike exactly.  A difference of values says which operands it has, so that an exception can name them.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ml_dtypes
 import numpy as np
-from calls import Row, dtype_of, is_float
+from calls import Row, dtype_of
+from calls import is_inexact as dtype_is_inexact
 
 from calque import Array, device_put, jit
 from calque_core import typeof
@@ -35,15 +38,20 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Difference:
-    """What an evaluator does otherwise than NumPy: a refusal, the structure, class, type or value, the sign of a 0."""
+    """What an evaluator does otherwise than NumPy, by a kind of `other_answers`, and for which kind of operands."""
 
     kind: str
     text: str
     evaluator: str = ""
     size: str = ""
+    operands: str = "ordinary"
 
     def __str__(self) -> str:
-        return f"{self.evaluator} of size {self.size}: {self.kind}: {self.text}"
+        return f"{self.evaluator} of size {self.size}, {self.operands} operands: {self.kind}: {self.text}"
+
+
+PLACE = re.compile(r" at [\w.<>/-]+:\d+( \(<?\w+>?\))?")
+OPERANDS = ("ordinary", "zero", "infinite")  # finite without a zero part, finite with one, others
 
 
 def outcome(call: Callable[..., Value], *args: Value) -> Value:
@@ -68,19 +76,15 @@ def differences(function: Callable[..., Value], row: Row, dtype: str) -> Iterato
                 yield Difference("class", type(x).__name__, "numpy", size)
         results = {"jit": outcome(jit(call), *args), "device": outcome(call, *map(device_put, args))}
         for name, got in results.items():
-            for difference in between(got, want, ulps, row):
+            for difference in between(got, want, ulps, row, args):
                 if not (difference.kind == "class" and name == "device" and row.makes):
-                    yield Difference(difference.kind, difference.text, name, size)
+                    yield replace(difference, evaluator=name, size=size)
 
 
-def between(got: Value, want: Value, ulps: float, row: Row) -> Iterator[Difference]:
+def between(got: Value, want: Value, ulps: float, row: Row, args: Sequence[Value]) -> Iterator[Difference]:
     """Yield the differences of two outcomes."""
     if isinstance(got, Refusal) or isinstance(want, Refusal):
-        is_alike = isinstance(got, Refusal) and isinstance(want, Refusal) and type(got.error) is type(want.error)
-        if not is_alike:
-            yield Difference(
-                "refusal", " for ".join(str(x) if isinstance(x, Refusal) else "a value" for x in (got, want))
-            )
+        yield from of_refusals(got, want)
         return
     (xs, tree), (ys, expected) = tree_flatten(got), tree_flatten(want)
     if tree != expected:
@@ -95,22 +99,62 @@ def between(got: Value, want: Value, ulps: float, row: Row) -> Iterator[Differen
         elif typeof(x).strip_weak_type() != typeof(y).strip_weak_type():
             yield Difference("type", f"{typeof(x).str_short()} for {typeof(y).str_short()}")
         else:
-            yield from of_values(np.asarray(x), np.asarray(y), ulps, row.by_array)
+            yield from of_values(np.asarray(x), np.asarray(y), ulps, row.by_array, args)
 
 
-def of_values(got: np.ndarray, want: np.ndarray, ulps: float, by_array: bool) -> Iterator[Difference]:
-    """Yield the first difference of two arrays in a value, and the first in the sign of a zero."""
-    is_inexact = is_float(got.dtype) or got.dtype.kind == "c"
+def of_refusals(got: Value, want: Value) -> Iterator[Difference]:
+    """Yield the difference of two outcomes, of which at least one is a refusal."""
+    errors = [x.error if isinstance(x, Refusal) else None for x in (got, want)]
+    text = " for ".join("a value" if x is None else str(Refusal(x)) for x in errors)
+    if type(errors[0]) is not type(errors[1]):
+        yield Difference("refusal", text)
+    elif len({what_is_wrong(x) for x in errors}) == 2:
+        yield Difference("message", text)
+
+
+def what_is_wrong(error: Exception | None) -> str:
+    """Return the first sentence of a message without the place of the call, which a compiled program alone may name."""
+    message = PLACE.sub("", str(error))
+    return re.split(r"(?<=\.)\s", message, maxsplit=1)[0]
+
+
+def of_values(
+    got: np.ndarray, want: np.ndarray, ulps: float, by_array: bool, args: Sequence[Value]
+) -> Iterator[Difference]:
+    """Yield the first difference of two arrays in a value, and in the sign of a zero, for each kind of operands."""
+    is_inexact = dtype_is_inexact(got.dtype)
     unit = float(ml_dtypes.finfo(got.dtype).eps) if is_inexact else 0.0
     wide = np.dtype(complex if got.dtype.kind == "c" else float if is_inexact else got.dtype)
     x, y = got.astype(wide), want.astype(wide)
     with np.errstate(all="ignore"):
         bad = ~(alike(x, y) | (near(x, y, unit * ulps, by_array) if is_inexact else False))
     for kind, mask in (("value", bad), ("zero", ~bad & other_zeros(x, y) if is_inexact else np.zeros(bad.shape, bool))):
-        if mask.any():
-            place = tuple(map(int, np.argwhere(mask)[0]))
-            count = f"{mask.sum()} of {mask.size}"
-            yield Difference(kind, f"{got.dtype} at {place}: {got[place]!r} for {want[place]!r} ({count})")
+        for operands in OPERANDS if mask.any() else ():
+            here = mask & (operands_of(args, got.shape) == OPERANDS.index(operands))
+            if here.any():
+                place = tuple(map(int, np.argwhere(here)[0]))
+                text = f"{got.dtype} at {place}: {got[place]!r} for {want[place]!r} ({here.sum()} of {here.size})"
+                yield Difference(kind, text, operands=operands)
+
+
+def operands_of(args: Sequence[Value], shape: tuple[int, ...]) -> np.ndarray:
+    """Return the kind of operands, as a place in OPERANDS, of each element of a result.
+
+    These are the elements at the same place; for operands of another shape, all elements.
+    """
+    kinds = [operand_kinds(np.asarray(x)) for x in args]
+    if not shape or any(x.shape not in (shape, ()) for x in kinds):
+        return np.full(shape, max((x.max(initial=0) for x in kinds), default=0))
+    return np.broadcast_to(np.max([np.broadcast_to(x, shape) for x in kinds], axis=0), shape)
+
+
+def operand_kinds(x: np.ndarray) -> np.ndarray:
+    """Return the kind of each element, as a place in OPERANDS; those of integers and bools are ordinary."""
+    if not dtype_is_inexact(x.dtype):
+        return np.zeros(x.shape, int)
+    components = parts(x.astype(complex if x.dtype.kind == "c" else float))
+    has_zero, is_infinite = np.any(np.equal(components, 0), axis=0), ~np.all(np.isfinite(components), axis=0)
+    return np.maximum(has_zero * OPERANDS.index("zero"), is_infinite * OPERANDS.index("infinite"))
 
 
 def parts(x: np.ndarray) -> tuple[np.ndarray, ...]:

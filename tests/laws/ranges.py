@@ -262,11 +262,14 @@ class Row:
     function: Callable[..., Value]
     reference: Callable[..., Series]
     domain: tuple[float, float] = (-np.inf, np.inf)  # NaN outside of it
+    asked: tuple[float, float] = (-np.inf, np.inf)  # the function has values outside of it, of no stated accuracy
     near: tuple[float, ...] = ()  # roots, poles and ends: points lie at all distances around them
     kinks: tuple[float, ...] = ()  # no derivative there, but a convention
     second: Callable[[np.ndarray], np.ndarray] | None = None
     ends: dict[tuple[float, int], float] = field(default_factory=dict)  # limits by (point, order) that a series lacks
     derivatives: int = 2
+    every: int = 1  # right results that take long: one binade of so many is asked
+    is_factor: bool = False  # the derivatives are multiples of the value: not asked where it over- or underflows
     of_nan: float = np.nan
 
     def __hash__(self) -> int:
@@ -308,10 +311,11 @@ def around(point: float, dtype: np.dtype, thinning: int) -> list[Any]:
 
 def operands(row: Row, dtype: np.dtype, thinning: int, offset: int) -> np.ndarray:
     """Return the points of a row: numbers of all sizes and both signs, the ends, and the neighbours of roots."""
-    sizes = magnitudes(dtype, thinning, offset)
+    sizes = magnitudes(dtype, thinning * row.every, offset)
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan], dtype)
     near = [x for point in row.near for x in around(point, dtype, thinning)]
-    return np.concatenate([sizes, -sizes, np.array(near, dtype), special])
+    x = np.concatenate([sizes, -sizes, np.array(near, dtype), special])
+    return x[(x >= row.asked[0]) & (x <= row.asked[1]) | np.isnan(x)]
 
 
 # Right results
@@ -407,6 +411,9 @@ def points(row: Row, name: str, thinning: int, offset: int) -> Points:
     is_inside = (x >= row.domain[0]) & (x <= row.domain[1])
     for k in range(ORDERS):  # of an infinity outside of the domain, C's functions have values
         is_judged[k] = (is_judged[k] & is_inside) if k else is_inside | np.isfinite(x) | np.isnan(x)
+    if row.is_factor:
+        info, size = np.finfo(dtype), np.abs(right[0])
+        is_judged[1:] = [is_here & (size >= info.smallest_normal) & (size <= info.max) for is_here in is_judged[1:]]
     return Points(x, y, right, [np.where(np.isnan(e), 0, e) for e in effect], is_judged)
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import importlib
 
+import numpy as np
 import pytest
 from calls import DTYPES
 from calls_of_lax import EXCLUDED_OF_LAX, LAX, LAX_LINALG
 from calls_of_numpy import EXCLUDED, FFT, LINALG, NUMPY
 from calls_of_scipy import NN, SCIPY_LINALG, SPECIAL
-from evaluators import differences
+from evaluators import OPERANDS, differences, operands_of, what_is_wrong
 from other_answers import EXEMPT
 
 TABLES = {
@@ -46,6 +47,21 @@ def test_each_function_has_a_row_or_a_reason(module):
 def test_each_exception_names_functions_of_the_tables():
     names = {name for table in TABLES.values() for name in table}
     assert not {name for exempt in EXEMPT for name in exempt.names.split()} - names
+
+
+def test_refusals_are_compared_by_their_first_sentence_without_its_place():
+    first = what_is_wrong(ValueError("pad at a.py:3 (f): the mode 1.5 is unknown. Use 'wrap'."))
+    assert first == what_is_wrong(ValueError("pad at <stdin>:7 (<lambda>): the mode 1.5 is unknown. Use another."))
+    assert first != what_is_wrong(ValueError("pad at a.py:3 (f): the mode 2.5 is unknown. Use 'wrap'."))
+
+
+def test_a_difference_knows_the_operands_at_its_place():
+    x = np.array([1.5, 0.0, np.inf, 2.0])
+    z = np.array([1 + 1j, 1j, 1 + 2j, complex(1, np.nan)])
+    kinds = [OPERANDS[kind] for kind in operands_of([x, z, np.arange(4)], (4,))]
+    assert kinds == ["ordinary", "zero", "infinite", "infinite"]
+    assert OPERANDS[operands_of([x, z], ()).item()] == "infinite"
+    assert OPERANDS[operands_of([x[:2], z[:2]], (2, 2))[0, 1]] == "zero"
 
 
 @pytest.mark.sampled(keep=0.012)

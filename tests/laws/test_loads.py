@@ -39,7 +39,7 @@ CORE = {  # the modules of core by folder; operations and the operators of array
 }
 GRADIENT = {  # the modules of autodiff that `grad` of a first function loads, by folder
     "": "checks known linear_functions partial_eval recorded rules signs traces transpose verbs zeros",
-    "known": "copies every_size operation pulls steps tables tape transpositions",
+    "known": "copies every_size lines operation pulls steps tables tape transpositions",
     "traces": "jvp_trace layouts tangent_trace",
     "verbs": "gradient linearize",
 }

@@ -22,10 +22,11 @@ if np.finfo(np.longdouble).maxexp < 16384:
 
 import ranges  # noqa: E402
 import ranges_elementwise  # noqa: E402
+import ranges_parameters  # noqa: E402
 import ranges_special  # noqa: E402
-from ranges_exceptions import ALLOWANCES, COMPILED, EVALUATED, FAULTS, WAYS  # noqa: E402
+from ranges_exceptions import ALLOWANCES, COMPILED, EVALUATED, WAYS  # noqa: E402
 
-ROWS = {row.name: row for row in [*ranges_elementwise.ROWS, *ranges_special.ROWS]}
+ROWS = {row.name: row for row in [*ranges_elementwise.ROWS, *ranges_special.ROWS, *ranges_parameters.ROWS]}
 THIN = 29  # a run of a sample asks one binade of so many
 
 
@@ -78,26 +79,13 @@ def flushed(points: ranges.Points, dtype: np.dtype) -> np.ndarray:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", ROWS)
-@pytest.mark.sampled(keep=0.03)
+@pytest.mark.sampled(keep=0.015)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_value_and_derivatives_are_right_at_every_size(name, dtype, way, thinning):
     points = ranges.points(ROWS[name], dtype, *thinning)
     # A sample asks twice the distance: the full run alone has seen every number, and tells of a few ulps too many.
     complaints = complaints_of(ROWS[name], dtype, way, points, slack=1 if thinning[0] == 1 else 2)
-    if complaints and (fault := known_fault(name, way, complaints)):
-        pytest.xfail(fault)
     assert not complaints, "\n".join([f"{name}, {dtype}, {way}", *complaints])
-
-
-def known_fault(name: str, way: str, complaints: list[str]) -> str:
-    """Return the text of the fault that is left and explains all complaints, or ''."""
-    orders = {int(order) for order in re.findall(r"^order (\d)", "\n".join(complaints), re.MULTILINE)}
-    results = re.findall(r"np\.float\d\d\(([^()]*)\), right is", "\n".join(complaints))
-    for names, faulty, ways, result, text in FAULTS:
-        is_meant = way in ways and orders <= set(faulty) and any(fnmatch(name, each) for each in names)
-        if is_meant and results and all(re.fullmatch(result, got) for got in results):
-            return text
-    return ""
 
 
 def complaints_of(row: ranges.Row, dtype: str, way: str, points: ranges.Points, slack: int = 1) -> list[str]:
@@ -131,14 +119,23 @@ def report(order: int, points: ranges.Points, got: np.ndarray, off: np.ndarray, 
 
 # Half precisions
 
-# NumPy's own sinc of single precision overflows.
-HALVES = [name for name, row in ROWS.items() if row.second is None and name.startswith("n") and "sinc" not in name]
+OTHER_IN_HALVES = {
+    "numpy.sinc": "NumPy's own sinc of single precision overflows",
+    "lax.pow(x, 0.5)": "the power of -inf is inf in half precision, and NaN in NumPy's loop of single precision",
+    "lax.pow(x, 0.0)": "the power of NaN is NaN in half precision",
+    "lax.pow(1.0, x)": "the power of NaN is NaN in half precision",
+    "lax.pow(1.0009765625, x)": "the base is 1 in half precision",
+    "lax.integer_pow(x, -2)": "the power is subnormal beside the largest results, and loses its digits",
+    "lax.integer_pow(x, -3)": "the power is subnormal beside the largest results, and loses its digits",
+}
+HALVES = [name for name, row in ROWS.items() if row.second is None and name not in OTHER_IN_HALVES]
+HALVES = [name for name in HALVES if name.startswith(("lax.", "numpy.", "nn.")) and "_grad" not in name]
 
 
 @pytest.mark.parametrize("way", [EVALUATED, COMPILED])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("name", HALVES)
-@pytest.mark.sampled(keep=0.03)
+@pytest.mark.sampled(keep=0.015)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_half_precisions_have_the_values_of_single_precision_rounded(name, dtype, way):
     kind, function = np.dtype(getattr(ml_dtypes, dtype, dtype)), ROWS[name].function
@@ -240,10 +237,3 @@ def test_the_parts_of_a_subnormal_number_are_zero_in_a_compiled_program():
     mantissa, exponent = jit(calque.numpy.frexp)(np.array([1e-310, 4.0]))
     assert mantissa.tolist() == [0.0, 0.5]
     assert exponent.tolist() == [0, 3]
-
-
-def test_a_fault_that_is_left_explains_no_other_result():
-    lines = ["order 0: 1 of 9 are wrong, by up to inf ulps", "  at np.float64(1e+77): np.float64({}), right is ..."]
-    explained = [known_fault("lax.pow(x, -2)", EVALUATED, [lines[0], lines[1].format(got)]) for got in ("0.0", "2.0")]
-    assert [bool(text) for text in explained] == [True, False]
-    assert known_fault("lax.pow(x, -2)", COMPILED, [lines[0], lines[1].format("0.0")]) == ""

@@ -253,3 +253,21 @@ def test_kl_div_of_similar_numbers_does_not_cancel(x, y):
 def test_gamma_beside_its_poles_is_normal_where_gamma_of_the_mirrored_number_overflows(x):
     agree(special.gamma, [x], mpmath.gamma(x), 1e-13)
     assert both(lambda x: special.gamma(x), np.float32(210.0)) == [np.inf, np.inf]
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "slope"),
+    [
+        (lambda x: special.comb(x, 3.0), 1e26, 0.5e52),
+        (lambda k: special.comb(1e20, k), 1.0, 1e20 * (np.log(1e20) + np.euler_gamma - 1)),
+        (lambda z: special.poch(z, 3.0), 1e-300, 2.0),
+        (lambda z: special.poch(z, 0.5), 1e253, 0.5 / np.sqrt(1e253)),
+        (lambda a: special.betaln(a, 0.125), 1e-100, -1e100),
+    ],
+)
+def test_derivatives_of_quotients_of_gamma_functions_survive_large_and_small_numbers(function, x, slope):
+    np.testing.assert_allclose(grad(function)(x), slope, rtol=1e-12)
+
+
+def test_the_second_derivative_of_betaln_of_a_tiny_number_is_finite():
+    np.testing.assert_allclose(grad(grad(lambda a: special.betaln(a, 0.125)))(1e-100), 1e200, rtol=1e-12)

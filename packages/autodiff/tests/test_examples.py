@@ -423,6 +423,7 @@ def test_P_12_jvp_without_a_rule_says_what_is_missing():
     assert trace_state_clean()
 
 
+@pytest.mark.counts
 def test_P_13_jvp_calls_the_rule_once_and_evaluates_what_it_says(dtype):
     f = MultiplyAdd("impl", "abstract_eval", "jvp")
     out = jvp(f.square_add, (2.0, 10.0), (1.0, 1.0))

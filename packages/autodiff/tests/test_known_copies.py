@@ -96,6 +96,7 @@ def test_a_tangent_that_is_its_primal_has_its_own_equations():
         assert names(same=False) == ["square_of", "mul", "mul"]
 
 
+@pytest.mark.counts
 def test_a_function_runs_until_its_derivative_is_made():
     count = []
 
@@ -219,6 +220,7 @@ def primitive_with_counted_rule(leaf, multiple_results=False):
     return p, calls
 
 
+@pytest.mark.counts
 @pytest.mark.parametrize("multiple_results", [False, True])
 def test_the_rule_of_a_leaf_runs_until_its_derivative_is_made(multiple_results):
     p, calls = primitive_with_counted_rule(leaf=True, multiple_results=multiple_results)
@@ -236,6 +238,7 @@ def test_the_rule_of_another_primitive_runs_at_each_call():
     assert len(calls) == COUNT
 
 
+@pytest.mark.counts
 def test_a_leaf_with_other_parameters_types_or_settings_has_its_own_derivative():
     p, calls = primitive_with_counted_rule(leaf=True)
     for _ in range(COUNT):

@@ -12,6 +12,7 @@ X = np.linspace(0.5, 1.6, 6).reshape(2, 3)
 X_DOT = np.linspace(-1.0, 2.0, 6).reshape(2, 3)
 
 
+@pytest.mark.counts
 def test_no_table_grows_after_the_third_call():
     advance_rule_epoch()
     for _ in range(3):

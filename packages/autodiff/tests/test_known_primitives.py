@@ -74,6 +74,7 @@ def counting_primitive():
     return triple_p, calls
 
 
+@pytest.mark.counts
 def test_the_rules_of_a_leaf_run_until_its_types_were_met_three_times():
     triple_p, calls = counting_primitive()
     for _ in range(8):
@@ -173,6 +174,7 @@ def test_an_operation_is_two_functions_and_two_programs():
     np.testing.assert_array_equal(eval_jaxpr(operation.programs().linear, (), 2.0, CONSTANT)[0], 2.0 * CONSTANT)
 
 
+@pytest.mark.counts
 def test_an_operation_without_a_derivative_is_code_that_records_no_step():
     operation = linearized(lax.floor_p, [ShapedArray((4,), np.float64)], [True])
     assert operation.dot_avals == [None]
@@ -201,6 +203,7 @@ def test_the_memo_is_bounded(monkeypatch):
     assert len(linearizations.known) <= 5
 
 
+@pytest.mark.counts
 def test_a_chain_records_one_step_per_operation():
     f = lambda x: lax.sin(lax.sin(x))
     for _ in range(3):
@@ -209,6 +212,7 @@ def test_a_chain_records_one_step_per_operation():
     assert [type(entry) for entry in pullback.tape.eqns] == [Step, Step]
 
 
+@pytest.mark.counts
 def test_several_results_are_one_step_whose_way_back_depends_on_those_with_a_cotangent():
     f = lambda x: lax.split(x, (1, 3))
     for _ in range(4):

@@ -21,6 +21,7 @@ def steps_of(f, *args):
     return pullback.tape.eqns
 
 
+@pytest.mark.counts
 def test_a_function_with_many_equations_is_one_step():
     (step,) = steps_of(lambda x: np.var(x, axis=0), X)
     assert type(step) is Step
@@ -34,6 +35,7 @@ def test_the_program_of_a_derivative_by_rules_is_that_by_steps():
     assert len(programs) == 1
 
 
+@pytest.mark.counts
 def test_a_program_of_a_derivative_takes_arrays_without_a_tangent():
     advance_rule_epoch()
     for _ in range(9):
@@ -95,6 +97,7 @@ def test_an_array_that_the_function_writes_to_keeps_its_values_for_the_derivativ
         np.testing.assert_array_equal(grad(f)(X), np.where(X > 1.0, 2.0, 0.0))
 
 
+@pytest.mark.counts
 def test_arrays_are_operands_of_functions_that_types_decide():
     f = lambda x, c: np.sum(np.maximum(x, c) * c)
     constants = [np.linspace(-1.0, 1.0 + k, 6).reshape(2, 3) for k in range(12)]
@@ -165,6 +168,7 @@ def test_an_error_names_the_rule_and_the_line_of_the_function():
     assert any("derivative rule of 'log'" in note for note in caught.value.__notes__)
 
 
+@pytest.mark.counts
 def test_steps_keep_the_line_of_the_user():
     def f(x):
         y = np.var(x)
@@ -219,6 +223,7 @@ class Doubled(Tracer):
         return typeof(self.value)
 
 
+@pytest.mark.counts
 def test_a_derivative_inside_a_derivative_has_steps_of_its_own():
     kinds = []
 

@@ -292,6 +292,7 @@ def test_a_tuple_serves_as_a_list_of_cotangents():
     assert grad(linear(lambda ct, x: (2.0 * ct,)))(1.0) == 2.0
 
 
+@pytest.mark.counts
 @pytest.mark.parametrize("ct", [np.ones(5), np.float32(1.0)])
 def test_a_transpose_rule_that_gives_a_cotangent_of_another_type(ct):
     fun = linear(lambda _, x: [ct])

@@ -147,6 +147,7 @@ def peak_of_pullback(f, x):
     return peak / x.nbytes
 
 
+@pytest.mark.counts
 def test_a_chain_of_operations_goes_back_in_one_array():
     def chain(x):
         for _ in range(20):
@@ -156,6 +157,7 @@ def test_a_chain_of_operations_goes_back_in_one_array():
     assert peak_of_pullback(chain, X) < 1.5
 
 
+@pytest.mark.counts
 def test_cotangents_of_slices_are_added_to_one_array():
     def flat(x):
         return sum(lax.reduce_sum(lax.sin(x[i : i + 64])) for i in range(0, SIZE, 64))

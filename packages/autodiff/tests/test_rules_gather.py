@@ -22,6 +22,7 @@ ROWS = {
 }
 
 
+@pytest.mark.counts
 @pytest.mark.parametrize("mode", ["clip", "drop", "promise_in_bounds"])
 @pytest.mark.parametrize("rows", ROWS)
 def test_reading_obeys_the_laws(rows, mode, laws, spaced):
@@ -31,6 +32,7 @@ def test_reading_obeys_the_laws(rows, mode, laws, spaced):
     )
 
 
+@pytest.mark.counts
 @pytest.mark.parametrize("mode", ["clip", "drop", "promise_in_bounds"])
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("name", KINDS)
@@ -79,6 +81,7 @@ def test_what_is_not_read_has_no_gradient():
     np.testing.assert_array_equal(grad(read)(np.array([np.inf, 2.0, np.nan])), [0.0, 1.0, 0.0])
 
 
+@pytest.mark.counts
 def test_forward_and_reverse_agree_about_a_broken_promise():
     numbers = lax.GatherDimensionNumbers((), (0,), (0,))
     read = lambda x: lax.gather(x, np.array([9]), numbers, (1,), mode="promise_in_bounds")

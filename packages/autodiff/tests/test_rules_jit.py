@@ -114,6 +114,7 @@ def linearized_keys(jaxpr):
     return [key[0] for key in jaxpr.memo_keys()]
 
 
+@pytest.mark.counts
 def test_a_program_is_linearized_once_and_never_cut_after_its_derivative(called):
     inner = make_jaxpr(twice_deep)(1.0)
     outer = make_jaxpr(lambda x: jit_p.bind(x, jaxpr=inner, name="inner", compiler=None)[0] * x)(1.0)

@@ -104,3 +104,24 @@ def test_incomplete_gamma_functions_are_flat_where_one_number_is_infinite(order,
 def test_incomplete_beta_functions_are_flat_inside_where_one_parameter_is_infinite(a, b):
     first = grad(lambda x: lax.betainc(a, b, x))
     assert first(0.5) == grad(first)(0.5) == 0.0
+
+
+@pytest.mark.parametrize(("a", "x"), [(2.5, 1e-250), (0.125, 1e-100), (1000.0, 1000.0), (30.0, 34.0)])
+def test_the_density_of_igamma_keeps_its_digits(a, x):
+    mpmath = pytest.importorskip("mpmath", reason="mpmath is not installed")
+    with mpmath.workdps(40):
+        a_, x_ = mpmath.mpf(a), mpmath.mpf(x)
+        slope = mpmath.exp((a_ - 1) * mpmath.log(x_) - x_ - mpmath.loggamma(a_))
+        curvature = slope * ((a_ - 1) / x_ - 1)
+    first = grad(lambda x: lax.igamma(a, x))
+    np.testing.assert_allclose(first(x), float(slope), rtol=1e-14)
+    np.testing.assert_allclose(grad(first)(x), float(curvature), rtol=1e-14)
+
+
+def test_the_derivative_of_igamma_in_a_tiny_order_is_finite():
+    np.testing.assert_allclose(grad(lambda a: lax.igamma(a, 50.0))(1e-305), -3.7832640295504590e-24, rtol=1e-14)
+
+
+def test_the_second_derivative_of_atan2_is_finite_beside_the_largest_number():
+    x = np.float32(4.4e-20)  # 1 / x**2 overflows, its half does not
+    np.testing.assert_allclose(grad(grad(lambda x: lax.atan2(x, np.float32(4.4e-20))))(x), -0.5 / 4.4e-20**2, rtol=1e-5)

@@ -93,6 +93,7 @@ def backward(f, *args):
     return program
 
 
+@pytest.mark.counts
 def test_the_rule_of_a_leaf_runs_until_its_equations_are_copied():
     twice_p, calls = counted()
     assert [eqn.primitive.name for eqn in backward(twice_p.bind, X).eqns] == ["add"]
@@ -113,6 +114,7 @@ def test_the_rule_runs_at_each_call_under_settings_that_look_at_operations(setti
     assert len(calls) == COUNT
 
 
+@pytest.mark.counts
 def test_other_settings_have_other_equations():
     twice_p, calls = counted()
     x = X.astype(np.float32)
@@ -125,6 +127,7 @@ def test_other_settings_have_other_equations():
         assert len(calls) == 3
 
 
+@pytest.mark.counts
 def test_other_types_and_parameters_have_other_equations():
     twice_p, calls = counted()
     backward(twice_p.bind, X)

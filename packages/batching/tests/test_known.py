@@ -49,6 +49,7 @@ def test_each_call_gives_the_same_results(f, in_axes):
         np.testing.assert_array_equal(outs, first)
 
 
+@pytest.mark.counts
 def test_the_rule_runs_three_times_for_operands_of_one_type():
     triple_p, calls = counting_primitive()
     for n in (3, 3, 3, 3, 3):
@@ -56,6 +57,7 @@ def test_the_rule_runs_three_times_for_operands_of_one_type():
     assert len(calls) == 3  # twice with arrays, and once traced
 
 
+@pytest.mark.counts
 def test_the_rule_runs_no_more_in_nested_maps():
     triple_p, calls = counting_primitive()
     xs = np.stack([X, 2.0 * X])
@@ -82,6 +84,7 @@ def test_a_trace_below_that_takes_no_plans_sees_each_operation():
         assert seen == ["neg", "sin"]
 
 
+@pytest.mark.counts
 def test_operands_of_another_type_axis_or_size_have_a_plan_of_their_own():
     triple_p, calls = counting_primitive()
     for xs, axis in [(X, 0), (X, 1), (X[:2], 0), (X.astype(np.float32), 0)] * 5:

@@ -69,6 +69,7 @@ def calls_of(function, *args, in_axes=0, **options):
     return len(count), outs
 
 
+@pytest.mark.counts
 def test_a_function_runs_until_its_plan_is_made():
     count, outs = calls_of(lambda x, k: lax.mul(lax.sin(x), lax.neg(x)) if k else x, X, k=3)
     assert count == 3
@@ -141,6 +142,7 @@ def test_a_rule_that_replaces_another_one_is_used_at_once():
     np.testing.assert_array_equal(vmap(lambda x: run(triple, x))(X), -3.0 * X)
 
 
+@pytest.mark.counts
 @pytest.mark.parametrize("in_axes", [(0, None), (None, 0), (0, 0)])
 def test_operands_of_a_program_may_be_mapped_or_not(in_axes):
     program = jaxpr_as_fun(make_jaxpr(lambda x, y: (x * y, lax.sin(x), y))(ROW, ROW))
@@ -160,6 +162,7 @@ def test_a_program_with_an_operand_of_another_type_is_interpreted():
         np.testing.assert_array_equal(out, 2.0 * X[:, 0])
 
 
+@pytest.mark.counts
 def test_a_new_epoch_drops_all_plans():
     for _ in range(COUNT):
         vmap(np.sum)(X)

@@ -106,6 +106,15 @@ def digamma(x: Decimal) -> Decimal:
     return total - sum(decimal(BERNOULLI[2 * k]) / (2 * k * x ** (2 * k)) for k in range(1, 38))
 
 
+def trigamma(x: Decimal) -> Decimal:
+    """Return the derivative of `digamma`: the recurrence to x > 60, then DLMF 5.15.8."""
+    total = Decimal(0)
+    while x < 60:
+        total, x = total + 1 / (x * x), x + 1
+    total += 1 / x + 1 / (2 * x * x)
+    return total + sum(decimal(BERNOULLI[2 * k]) / x ** (2 * k + 1) for k in range(1, 38))
+
+
 def digamma_root() -> Decimal:
     """Return the positive zero of digamma by the secant method."""
     low, high = Decimal("1.46"), Decimal("1.47")
@@ -128,6 +137,17 @@ def scaled_erfc(x: Decimal) -> Decimal:
         term *= 2 * x * x / (2 * n + 1)
         total += term
     return (x * x).exp() - 2 / circle().sqrt() * total
+
+
+def error_function(x: Decimal) -> Decimal:
+    """Return erf(x) by its power series with positive terms (DLMF 7.6.2)."""
+    total = term = x
+    n = 0
+    while abs(term) > SMALLEST:
+        n += 1
+        term *= 2 * x * x / (2 * n + 1)
+        total += term
+    return 2 / circle().sqrt() * (-x * x).exp() * total
 
 
 def scaled_bessel(order: int) -> Function:
@@ -194,6 +214,12 @@ def erfc_factor(t: Decimal) -> Decimal:
     return (1 + 2 * x) * scaled_erfc(x)
 
 
+def shifted_erfc_factor(t: Decimal) -> Decimal:
+    """Return (x + 3.75) exp(x**2) erfc(x) with t = (x - 3.75) / (x + 3.75)."""
+    x = Decimal("3.75") * (1 + t) / (1 - t)
+    return (x + Decimal("3.75")) * scaled_erfc(x)
+
+
 def tables() -> dict[str, tuple[str, list[Decimal]]]:
     """Return, by name, the comment and the coefficients of each table."""
     with localcontext() as context:
@@ -205,6 +231,17 @@ def tables() -> dict[str, tuple[str, list[Decimal]]]:
                 "(1 + 2x) exp(x**2) erfc(x) for x >= 0, a polynomial in (x - 3.75) / (x + 3.75)",
                 in_powers(erfc_factor, 30),
             ),
+            "SHIFTED_ERFC": (
+                "(x + 3.75) exp(x**2) erfc(x) for x >= 0, a polynomial in (x - 3.75) / (x + 3.75)",
+                in_powers(shifted_erfc_factor, 32),
+            ),
+            **{
+                f"ERF_TO_{centre + 1}": (
+                    f"erf(x) - {constant} for {centre - 1} <= x <= {centre + 1}, a polynomial in x - {centre}",
+                    in_powers(lambda t, centre=centre, constant=constant: error_function(centre + t) - constant, 32),
+                )
+                for centre, constant in ((1, Decimal("0.84375")), (3, Decimal(1)), (5, Decimal(1)))
+            },
             "LOG_GAMMA": (
                 "log(gamma(x)) / ((x - 1) (x - 2)) for 1 <= x <= 2, a polynomial in 2x - 3",
                 in_powers(on_unit(lambda x: log_gamma(x) / ((x - 1) * (x - 2))), 23),
@@ -213,11 +250,44 @@ def tables() -> dict[str, tuple[str, list[Decimal]]]:
                 "log(gamma(x)) / (x - 2) for 2 <= x <= 3, a polynomial in 2x - 5",
                 in_powers(lambda t: log_gamma((t + 5) / 2) / ((t + 1) / 2), 19),
             ),
+            "LOG_GAMMA_TO_4": (
+                "log(gamma(x)) / ((x - 1) (x - 2)) for 2 <= x <= 4, a polynomial in x - 3",
+                in_powers(lambda t: log_gamma(t + 3) / ((t + 2) * (t + 1)), 24),
+            ),
+            "LOG_GAMMA_TO_8": (
+                "log(gamma(x)) / ((x - 1) (x - 2)) for 4 <= x <= 8, a polynomial in x / 2 - 3",
+                in_powers(lambda t: log_gamma(2 * t + 6) / ((2 * t + 5) * (2 * t + 4)), 24),
+            ),
             "DIGAMMA": (
                 "digamma(x) / (x - r) for 1 <= x <= 2, with the zero r, a polynomial in 2x - 3",
                 in_powers(on_unit(lambda x: digamma(x) / (x - root)), 24),
             ),
+            "DIGAMMA_TO_4": (
+                "digamma(x) / (x - r) for 2 <= x <= 4, a polynomial in x - 3",
+                in_powers(lambda t: digamma(t + 3) / (t + 3 - root), 24),
+            ),
+            "DIGAMMA_TO_8": (
+                "digamma(x) / (x - r) for 4 <= x <= 8, a polynomial in x / 2 - 3",
+                in_powers(lambda t: digamma(2 * t + 6) / (2 * t + 6 - root), 24),
+            ),
             "DIGAMMA_ROOT": ("r - 1 in two pieces, the first of 20 bits, for 1.4616... = r", pieces(root - 1, 20)),
+            "TRIGAMMA": (
+                "the derivative of digamma for 1 <= x <= 2, a polynomial in 2x - 3",
+                in_powers(on_unit(trigamma), 25),
+            ),
+            "TRIGAMMA_TO_4": (
+                "the derivative of digamma for 2 <= x <= 4, a polynomial in x - 3",
+                in_powers(lambda t: trigamma(t + 3), 25),
+            ),
+            "TRIGAMMA_TO_8": (
+                "the derivative of digamma for 4 <= x <= 8, a polynomial in x / 2 - 3",
+                in_powers(lambda t: trigamma(2 * t + 6), 25),
+            ),
+            "BERNOULLI": ("B_2k, DLMF 5.15.8", [decimal(BERNOULLI[2 * k]) for k in range(1, 13)]),
+            "GAMMA": (
+                "gamma(x) for 1 <= x <= 2, a polynomial in 2x - 3",
+                in_powers(on_unit(lambda x: log_gamma(x).exp()), 25),
+            ),
             "STIRLING": (
                 "B_2k / (2k (2k - 1)), DLMF 5.11.1",
                 [decimal(BERNOULLI[2 * k]) / (2 * k * (2 * k - 1)) for k in range(1, 12)],

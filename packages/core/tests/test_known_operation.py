@@ -214,3 +214,16 @@ def test_a_function_by_types_runs_until_its_equations_are_known():
     assert mean_of_squares(np.full(3, 2.0), power=3) == 8.0
     assert calls == [2] * 4 + [3]
     assert mean_of_squares.__name__ == "mean_of_squares"
+
+
+def test_a_function_that_raises_runs_once_at_each_call_without_code():
+    runs = []
+
+    def impatient(x):
+        runs.append("run")
+        raise ValueError("always")
+
+    for count in (1, 2):
+        with pytest.raises(ValueError, match="always"):
+            make_jaxpr(lambda x: expand(impatient, (x,)))(1.0)
+        assert len(runs) == count

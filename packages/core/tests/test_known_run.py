@@ -139,3 +139,18 @@ def test_an_array_that_the_ufunc_repeats_has_no_name_in_the_text_so_that_more_pr
         arguments = code.arguments(program.invars)
         texts.append((arguments, code.results(program), code.lines))
     assert texts[0] == texts[1] == (["x0", "x1"], ["x2"], ["x2 = k0(x0, x1)"])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_numbers_beside_doubles_are_arrays_of_rank_zero_with_the_same_results(dtype):
+    x = np.linspace(-2.0, 2.0, 5).astype(dtype)
+    program = make_jaxpr(lambda x: [lax.max(2.5 - 3.0 * x, 0.5), x > 0.5])(x)
+    code = StraightLine()
+    arguments = code.arguments(program.invars)
+    results = code.results(program)
+    arrays = [k for k in code.constants.values() if isinstance(k, np.ndarray)]
+    assert len(arrays) == (3 if dtype == "float64" else 0)
+    y, mask = code.function(arguments, f"[{', '.join(results)}]")(x)
+    assert y.dtype == dtype
+    np.testing.assert_array_equal(y, np.maximum(x.dtype.type(2.5) - x.dtype.type(3.0) * x, x.dtype.type(0.5)))
+    np.testing.assert_array_equal(mask, x > 0.5)

@@ -72,7 +72,7 @@ def test_a_primitive_whose_evaluation_takes_no_sizes_has_to_say_so():
     swapped_p.def_abstract_eval(lambda x: x)
     program = make_jaxpr(swapped_p.bind)(X)
     assert not has_no_sizes(program)
-    in_every_size("products")(swapped_p)
+    in_every_size("code")(swapped_p)
     assert has_no_sizes(program)
     del kinds_in_every_size[swapped_p]
 

@@ -66,7 +66,7 @@ def test_a_few_numbers_and_many_give_the_same_bits(name):
     np.testing.assert_array_equal(np.signbit(ones[ones == 0]), np.signbit(many[many == 0]))
 
 
-@pytest.mark.parametrize("name", ["lgamma", "digamma", "erf_inv", "bessel_i0e", "zeta"])
+@pytest.mark.parametrize("name", ["erf_inv", "zeta"])
 def test_a_few_doubles_run_on_floats_of_python(name, monkeypatch):
     f = FORMULAS[name]
     for _ in range(RUNS):
@@ -83,18 +83,18 @@ def test_a_few_doubles_run_on_floats_of_python(name, monkeypatch):
 
 def test_the_code_of_a_formula_without_branches_is_one_for_all_shapes():
     table.forget_known_operations()
-    for f in (lax.lgamma, lambda x: lax.igamma(abs(x), 2.0)):
+    for f in (lax.erf_inv, lambda x: lax.igamma(abs(x), 2.0)):
         for n in range(4, 4 + RUNS):
             f(numbers((n,), "float64"))
             f(numbers((n,), "float64"))  # the plan of a shape that is met again is kept
             f(numbers((4,), "float64"))
     made = [(key[0], plan) for key, plan in approximate._codes.known.items() if type(plan) is approximate._Code]
-    lgamma = [plan for primitive, plan in made if primitive is lax.lgamma_p]
+    erf_inv = [plan for primitive, plan in made if primitive is lax.erf_inv_p]
     igamma = [plan for primitive, plan in made if primitive is lax.igamma_p]
-    assert len(lgamma) > RUNS // 2
-    assert len(set(lgamma)) == 1
+    assert len(erf_inv) > RUNS // 2
+    assert len(set(erf_inv)) == 1
     assert 1 <= len(set(igamma)) == len(igamma) <= 2
-    assert lgamma[0].is_by_element
+    assert erf_inv[0].is_by_element
     assert not igamma[0].is_by_element
 
 

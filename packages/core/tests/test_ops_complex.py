@@ -1,5 +1,7 @@
 """Parts, conjugates and putting together: values are NumPy's, types those of the parts."""
 
+import cmath
+
 import numpy as np
 import pytest
 
@@ -172,3 +174,43 @@ def test_the_reciprocal_of_an_infinite_root_is_zero(dtype):
     assert out.dtype == z.dtype
     np.testing.assert_array_equal(out, 0)
     np.testing.assert_array_equal(np.signbit(out.imag[:2]), [True, False])
+
+
+@pytest.mark.parametrize("number", [complex, np.complex128, np.complex64, lambda z: np.array([z])])
+@pytest.mark.parametrize(
+    ("z", "want"),
+    [
+        (1 + 0j, complex(1, -0.0)),
+        (complex(-1, -0.0), complex(-1, 0.0)),
+        (complex(0.0, -1), complex(0.0, 1)),
+        (complex(np.inf, np.inf), complex(0.0, -0.0)),
+        (complex(np.nan, -np.inf), complex(0.0, 0.0)),
+    ],
+)
+def test_a_reciprocal_has_the_signs_of_the_conjugate_and_is_0_for_infinite_numbers(number, z, want):
+    with np.errstate(all="ignore"):
+        got = np.asarray(lax.reciprocal(number(z))).reshape(())
+    assert got == want
+    assert np.signbit([got.real, got.imag]).tolist() == np.signbit([want.real, want.imag]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("function", "real"),
+    [(lax.logistic, real) for real in (0.0, -1.0, 2.0)] + [(lambda z: lax.rsqrt(lax.conj(z)), 0.5)],
+)
+def test_functions_that_are_real_on_the_real_axis_stay_on_their_side_of_it(function, real):
+    zeros = np.array([0.0, -0.0])
+    got = function(np.array([complex(real, zero) for zero in zeros]))
+    np.testing.assert_array_equal(np.signbit(got.imag), np.signbit(zeros))
+
+
+@pytest.mark.parametrize("z", [12 + 1j, -12 + 1j, 0.5 - 2j, 3 + 0j])
+def test_the_slopes_of_tanh_and_of_the_logistic_function_have_all_digits_where_they_are_small(z):
+    assert lax.tanh_slope(z) == pytest.approx(cmath.cosh(z) ** -2, rel=1e-14)
+    assert lax.logistic_slope(2 * z) == pytest.approx(0.25 * cmath.cosh(z) ** -2, rel=1e-14)
+
+
+def test_the_slopes_of_tanh_and_of_the_logistic_function_are_0_at_complex_infinities():
+    z = np.array([complex(np.inf, 2), complex(-np.inf, 2), 1000 + 1j, -1000 + 1j])
+    np.testing.assert_array_equal(lax.tanh_slope(z), np.zeros(4))
+    np.testing.assert_array_equal(lax.logistic_slope(z), np.zeros(4))

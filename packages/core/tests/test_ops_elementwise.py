@@ -279,6 +279,14 @@ def test_integer_pow_of_integers_wraps_around(y, dtype):
     np.testing.assert_array_equal(lax.integer_pow(x, y), np.array(expected, np.uint64).astype(dtype))
 
 
+@pytest.mark.parametrize("of", [np.float64, lambda x: np.full(3, [x, 2.0, -0.5])], ids=["scalar", "array"])
+@pytest.mark.parametrize(("x", "y"), [(1e155, -2), (-1e103, -3), (1e77, -4), (1e13, -24)])
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_a_negative_integer_power_is_subnormal_where_the_positive_one_overflows(x, y, of):
+    np.testing.assert_allclose(lax.integer_pow(of(x), y), np.power(of(x), float(y)), rtol=1e-13, atol=1e-322)
+    np.testing.assert_allclose(lax.integer_pow(x, y), x**y, rtol=1e-13, atol=1e-322)
+
+
 def test_integer_pow_never_returns_the_operand_itself():
     x = np.ones(3)
     assert lax.integer_pow(x, 1) is not x

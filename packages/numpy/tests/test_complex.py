@@ -47,3 +47,10 @@ def dtype_of(name):
 def test_methods_and_properties_are_numpys(agree, numbers):
     z = numbers((2, 3), "complex64")
     agree(lambda m, z: [z.real * 2, z.imag + z.real, z.conj() @ z.T, z.conjugate().sum(), abs(z), z**2, -z.imag], z)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("deg", [False, True])
+def test_the_angles_of_zeros_have_the_signs_of_their_parts(dtype, deg, agree):
+    zeros = np.array([complex(x, y) for x in (0.0, -0.0) for y in (0.0, -0.0)], dtype)
+    agree(lambda m, z: [m.angle(z, deg), m.signbit(m.angle(z, deg))], zeros)

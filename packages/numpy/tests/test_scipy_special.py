@@ -189,3 +189,11 @@ def test_an_error_names_the_function_that_the_user_calls():
         special.erf("a")
     with pytest.raises(ValueError, match=r"^beta at test_scipy_special.py:\d+ .*: \[\[1\], \[2, 3\]\] is no array"):
         special.beta([[1], [2, 3]], 1.0)
+
+
+def test_quotients_of_gamma_functions_have_their_limits_at_infinity():
+    assert special.betaln(np.inf, 0.5) == -np.inf
+    assert special.beta(np.inf, 0.5) == 0.0
+    assert special.poch(np.inf, -2.5) == 0.0
+    assert special.poch(np.inf, 2.5) == np.inf
+    assert special.comb(np.inf, 2.5) == np.inf

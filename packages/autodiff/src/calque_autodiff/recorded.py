@@ -3,7 +3,7 @@
 One idea: interpret the program under a `JVPTrace` over a program that is staged.  If the derivative is linearized, a
 `TangentTrace` takes the tangents, and the tracers that it captures are the residuals.
 
-Read next: `jaxprs.py`, which keeps these programs; `functions.py`, which copies them.
+Read next: `jaxprs.py`, which keeps these programs; `known/copies.py`, which copies them.
 """
 
 from __future__ import annotations

@@ -20,8 +20,9 @@ Value = Any
 
 @implements(np.angle)
 def angle(z: Value, deg: bool = False) -> Value:
-    """Return the angle between the positive real axis and `z`: from -pi to pi, 0 for 0; in degrees with `deg`.
+    """Return the angle between the positive real axis and `z`: from -pi to pi; in degrees with `deg`.
 
+    The angle of a zero is 0 or pi by the sign of its real part, with the sign of its imaginary part; its slope is 0.
     Dtype: the dtype of the real and imaginary parts; a float for integers.
 
     >>> import numpy as np
@@ -32,10 +33,18 @@ def angle(z: Value, deg: bool = False) -> Value:
     z = floating(binary("angle", z, 0)[0])  # promoted with the integer 0, as in NumPy
     dtype = typeof(z).dtype
     if dtype.kind == "c":
-        out = lax.imag(lax.log(lax.select(lax.eq(z, 0), dtype.type(1), z)))
+        is_zero = lax.eq(z, 0)
+        out = lax.imag(lax.log(lax.select(is_zero, dtype.type(1), z)))
+        out = lax.select(is_zero, _angle_of_zero(z, typeof(out).dtype), out)
     else:
         out = lax.select(lax.ne(z, z), z, lax.select(signbit(z), dtype.type(math.pi), dtype.type(0)))
     return lax.mul(out, 180 / math.pi) if deg else out
+
+
+def _angle_of_zero(z: Value, dtype: np.dtype[Any]) -> Value:
+    """Return 0 or pi with a sign, by the signs of both parts."""
+    half_turn = lax.select(signbit(lax.real(z)), dtype.type(math.pi), dtype.type(0))
+    return lax.select(signbit(lax.imag(z)), lax.neg(half_turn), half_turn)
 
 
 @implements(np.iscomplex)

@@ -36,7 +36,7 @@ class Operand(NamedTuple):
 
 @implements(np.einsum)
 @types_decide
-@in_every_size("products")
+@in_every_size("code")
 def einsum(
     subscripts: Any,
     /,

@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from calque_core import lax
-from calque_core.extend import polynomial
+from calque_core.extend import I0_REGIONS, I1_REGIONS, evaluate_together, polynomial
 from calque_numpy.scipy.slopes import declare
 
 Value = Any
@@ -46,5 +46,16 @@ def _i1_curvature(out: Value, x: Value) -> Value:
 
 
 i1_slope_p = declare("i1_slope", _i1_slope_formula, _i1_curvature)
-i1_p = declare("i1", lambda x: _unscaled(lax.bessel_i1e(x), x, x), lambda out, x: i1_slope_p.bind(x))
-i0_p = declare("i0", lambda x: _unscaled(lax.bessel_i0e(x), x, abs(x)), lambda out, x: i1_p.bind(x))
+i1_p = declare(
+    "i1",
+    lambda x: _unscaled(lax.bessel_i1e(x), x, x),
+    lambda out, x: i1_slope_p.bind(x),
+    regions={(): I1_REGIONS},
+)
+i0_p = declare(
+    "i0",
+    lambda x: _unscaled(lax.bessel_i0e(x), x, abs(x)),
+    lambda out, x: i1_p.bind(x),
+    regions={(): I0_REGIONS},
+)
+evaluate_together(i0_p, i1_p)

@@ -81,7 +81,7 @@ def outer(a: Value, b: Value, out: None = None) -> Value:
 
 @implements(np.inner)
 @types_decide
-@in_every_size("products")
+@in_every_size("code")
 def inner(a: Value, b: Value, *, precision: PrecisionLike = None, preferred_element_type: Any = None) -> Value:
     """Return the sums of products over the last axes.
 
@@ -115,7 +115,7 @@ def _check_sizes(name: str, a: Value, b: Value, a_axes: Axes, b_axes: Axes, opti
 
 @implements(np.tensordot)
 @types_decide
-@in_every_size("products")
+@in_every_size("code")
 def tensordot(
     a: Value, b: Value, axes: Any = 2, *, precision: PrecisionLike = None, preferred_element_type: Any = None
 ) -> Value:
@@ -144,7 +144,7 @@ def tensordot(
 
 @implements(np.vdot)
 @types_decide
-@in_every_size("products")
+@in_every_size("code")
 def vdot(a: Value, b: Value, *, precision: PrecisionLike = None, preferred_element_type: Any = None) -> Value:
     """Return the sum of the products of all elements, with `a` conjugated.
 

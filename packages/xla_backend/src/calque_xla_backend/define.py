@@ -8,6 +8,7 @@ Read next: `lowering.py`, which calls the rules.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -139,6 +140,23 @@ def with_zero_of(part: IrValue, side: IrValue, aval: ShapedArray) -> IrValue:
     A function that is real on the real axis so stays on the side of the axis where its operand is.
     """
     return hlo.select(compare("EQ", side, splat(0, aval)), side, part)
+
+
+def with_quadrant_of(out: IrValue, x: IrValue, aval: ShapedArray) -> IrValue:
+    """Return complex numbers `out` with parts of type `aval`, which have the signs of the parts of `x`, zeros too."""
+    parts = ((part(out), part(x)) for part in (hlo.real, hlo.imag))
+    return hlo.complex(*(with_sign_of(hlo.abs(size), side, aval) for size, side in parts))
+
+
+def is_infinite(x: IrValue, aval: ShapedArray) -> IrValue:
+    """Return where real numbers of type `aval` are infinite."""
+    return compare("EQ", hlo.abs(x), splat(math.inf, aval))
+
+
+def with_infinite_size(size: IrValue, x: IrValue, aval: ShapedArray) -> IrValue:
+    """Return sizes of type `aval` of complex numbers `x`; infinite for an infinite part, also if the other is NaN."""
+    is_endless = hlo.or_(is_infinite(hlo.real(x), aval), is_infinite(hlo.imag(x), aval))
+    return hlo.select(is_endless, splat(math.inf, aval), size)
 
 
 def splat(value: Any, aval: ShapedArray) -> IrValue:

@@ -1,26 +1,25 @@
 """Operations in arrays of every size: an operation of another shape without a run of the rules.
 
 One idea: where the rules have shown an operation for one shape, the code for another shape of as many axes is known.
-The code of products and of operations on elements has no size in it, so it is the same code (`by_code`).  Cuts, sums
-and means are linear, with positions or nothing as their residuals, and each way is a line of NumPy in which sizes are
-all that differs (`by_lines`).  Data of another length at each call, such as sentences or batches, costs no rules.
+The code of products and of operations on elements has no size in it, so it is the same code (`by_code`).  For cuts,
+sums and means a rule of kind "every_size" gives the lines of code (`by_lines`).  Data of another length at each call,
+such as sentences or batches, cost no other rules.
 
-Read next: `operations.py` of this package, which makes operations from the rules, for every other function.
+Read next: `lines.py`; `operation.py`, which makes operations from the rules, for every other function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from math import prod
-from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from calque_autodiff.known.lines import Maker
 from calque_autodiff.known.operation import dual_operation, linearized_operation
 from calque_autodiff.known.steps import DualOperation, LinearizedOperation, Pull, PullCode
-from calque_core import Jaxpr, JaxprEqn, Literal, Primitive, ShapedArray, evaluation, extend, lax
+from calque_core import Jaxpr, JaxprEqn, Primitive, ShapedArray, evaluation
 from calque_core.extend import (
     HAS_SIZES,
     LOOKS_AT_FLOATS,
@@ -38,7 +37,7 @@ from calque_core.extend import (
     operation_of,
     shaped_array,
 )
-from calque_core.lax import broadcast_in_dim_p, div_p, reduce_sum_p
+from calque_core.lax import broadcast_in_dim_p
 
 Value = Any
 T = TypeVar("T", DualOperation, LinearizedOperation)
@@ -74,9 +73,9 @@ def _shared(
     def in_shapes() -> InShapes[T] | None:
         by_rules = partial(_by_rules, typed, derive, settings)
         kind = kinds_in_every_size.get(typed.operation)
-        if kind not in KINDS_OF_LINES:
+        if not isinstance(kind, Primitive):
             return by_code(known.code, known.operation.program, by_rules)  # type: ignore[no-any-return]
-        lines = lines_of(known.operation, kind, typed) if all(known.code.dot_avals) else None
+        lines = _lines_of(kind, known, typed)
         return None if lines is None else partial(by_lines, lines, by_rules, settings)
 
     def for_shapes(shapes: Shapes) -> Known | None:
@@ -99,6 +98,17 @@ def _by_rules(typed: TypedCall, derive: Derive[T], settings: Settings, avals: Ty
         made = derive(operation, typed.is_mine)
     assert made is not None, typed.operation
     return made
+
+
+def _lines_of(primitive: Primitive, known: Known, typed: TypedCall) -> Maker | None:
+    """Return the function from types to lines of code, by the rule of a primitive; None if there are none.
+
+    The first operand alone has a tangent, and each result.
+    """
+    rule = primitive.adapted["every_size"]
+    if rule is None or not all(known.code.dot_avals) or [*typed.is_mine] != [True] + [False] * (len(typed.avals) - 1):
+        return None
+    return rule(known.operation.program, typed.others)  # type: ignore[no-any-return]
 
 
 # By code without sizes
@@ -221,30 +231,6 @@ def _inferred(program: Jaxpr, avals: Types) -> Types:
 # By lines of NumPy
 
 
-class Lines(NamedTuple):
-    """A function that is linear in its first array, and the transpose, as code.
-
-    `run(x, *others)` is the result, `pull(ct, *others)` a new array, the cotangent of x; `add(total, ct, *others)` adds
-    it to an array in place, if that is less.
-    """
-
-    out_aval: ShapedArray
-    run: Callable[..., Value]
-    pull: Callable[..., Value]
-    add: Callable[..., None] | None = None
-
-
-Maker = Callable[..., Lines | None]
-"""From the types of the arrays to the lines for them; None if the rules have to run."""
-
-
-def lines_of(operation: Operation, kind: str, typed: TypedCall) -> Maker | None:
-    """Return the function from types to the lines of an operation of a kind; only its first array has a tangent."""
-    if [*typed.is_mine] != [True, *[False] * (_NUM_ARRAYS[kind] - 1)]:
-        return None  # the index is an array without a tangent, say
-    return _MAKERS[kind](operation, typed.others)
-
-
 def _linearized_by_lines(
     lines_for: Maker, by_rules: ByRules[LinearizedOperation], settings: Settings, avals: Types
 ) -> LinearizedOperation | None:
@@ -277,166 +263,3 @@ def _dual_by_lines(
         return run(x, *others[:-1]), run(others[-1], *others[:-1])
 
     return DualOperation(outs, outs, dual, None, settings, partial(by_rules, avals))
-
-
-# Cuts
-
-
-def _cut(operation: Operation, others: Sequence[Value]) -> Maker | None:
-    """Return the maker of `x[index]`, for an index of integers, slices, None and `...`."""
-    (index,) = others
-    if not _BASIC.issuperset(map(type, index if type(index) is tuple else (index,))):
-        return None
-
-    def lines(aval: ShapedArray) -> Lines | None:
-        shape, dtype = aval.shape, aval.dtype
-        try:
-            out_shape = np.ndarray(shape, np.bool_, b" ", strides=(0,) * len(shape))[index].shape  # of one byte
-        except IndexError:  # the rules say it in words
-            return None
-        if out_shape == shape:  # the array itself, maybe
-            return None
-
-        def pull(ct: Value) -> Value:
-            out = np.zeros(shape, dtype)
-            out[index] = ct
-            return out
-
-        def add(total: Value, ct: Value) -> None:
-            total[index] += ct
-
-        run: Callable[[Value], Value] = itemgetter(index) if out_shape else lambda x: x[index][()]
-        return Lines(shaped_array(out_shape, dtype), run, pull, add)
-
-    return lines
-
-
-_BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
-
-
-def _positions(operation: Operation, others: Sequence[Value]) -> Maker | None:
-    """Return the maker of `x[rows]` or `x[i, j]`, for known positions, as rows of indices, along the first axes.
-
-    The sizes are in no parameter, so no window of a `gather` is made, and kept, for each.
-    """
-    _, eqns = _equations_of(operation)
-    (eqn,) = eqns if len(eqns) == 1 else (None,)
-    if eqn is None or eqn.primitive is not lax.gather_p:
-        return None
-    clipped_lines, combine_lines = extend.clipped_lines, extend.combine_lines  # loaded by now, not at a first gradient
-    offset_dims, axes = eqn.params["dimension_numbers"][:2]
-    num_rows, count = eqn.invars[1].aval.ndim - 1, len(axes)
-    is_first = axes == tuple(range(count)) and offset_dims == tuple(range(num_rows, num_rows + len(offset_dims)))
-    if not is_first or not others[0].is_gather or eqn.params["mode"] is not lax.GatherScatterMode.PROMISE_IN_BOUNDS:
-        return None
-
-    def lines(aval: ShapedArray, rows: ShapedArray) -> Lines | None:
-        shape, dtype, sizes = aval.shape, aval.dtype, aval.shape[:count]
-        in_lines = (prod(sizes), *shape[count:])
-        out_aval = shaped_array((*rows.shape[:-1], *shape[count:]), dtype)
-        if not out_aval.size:
-            return None
-
-        def run(x: Value, indices: Value) -> Value:
-            if x.flags.c_contiguous:
-                return x.reshape(in_lines).take(clipped_lines(indices, sizes), 0)
-            return x[tuple([indices[..., i] for i in range(count)])]
-
-        def add(total: Value, ct: Value, indices: Value) -> None:
-            if total.flags.c_contiguous:
-                combine_lines(np.add, total.reshape(in_lines), clipped_lines(indices, sizes).reshape(-1), ct)
-            else:
-                np.add(total, pull(ct, indices), total)
-
-        def pull(ct: Value, indices: Value) -> Value:
-            out = np.zeros(shape, dtype)
-            add(out, ct, indices)
-            return out
-
-        return Lines(out_aval, run, pull, add)
-
-    return lines
-
-
-# Sums and means
-
-
-def _sum(operation: Operation, others: Sequence[Value]) -> Maker | None:
-    """Return the maker of a sum over some axes."""
-    aval, eqns = _equations_of(operation)
-    if len(eqns) != 1 or not _adds(eqns[0], aval):
-        return None
-    (total,) = eqns
-
-    def lines(aval: ShapedArray) -> Lines:
-        run = reduce_sum_p.impl_for_types([aval], total.params)
-        (out_aval,) = reduce_sum_p.abstract(aval, **total.params)
-        return Lines(out_aval, run, _spreading(aval, total.params["axes"], out_aval))
-
-    return lines
-
-
-def _mean(operation: Operation, others: Sequence[Value]) -> Maker | None:
-    """Return the maker of a mean over some axes, which divides the sum by the number of elements."""
-    aval, eqns = _equations_of(operation)
-    if len(eqns) != 2 or not _adds(eqns[0], aval):
-        return None
-    total, quotient = eqns
-    axes, count = total.params["axes"], quotient.invars[1]
-    if quotient.primitive is not div_p or type(count) is not Literal or count.val != _count(aval, axes):
-        return None
-    number = type(count.val)
-
-    def lines(aval: ShapedArray) -> Lines | None:
-        if not aval.size:
-            return None
-        (out_aval,) = reduce_sum_p.abstract(aval, **total.params)
-        add_up, size = reduce_sum_p.impl_for_types([aval], total.params), number(_count(aval, axes))
-        divide, spread = div_p.impl_for_types([out_aval, count.aval], {}), _spreading(aval, axes, out_aval)
-        return Lines(out_aval, lambda x: divide(add_up(x), size), lambda ct: spread(divide(ct, size)))
-
-    return lines
-
-
-def _equations_of(operation: Operation) -> tuple[ShapedArray, Sequence[JaxprEqn]]:
-    """Return the type of the first array of an operation, and its equations."""
-    program = operation.program
-    return program.in_avals[0], program.eqns
-
-
-def _adds(eqn: JaxprEqn, aval: ShapedArray) -> bool:
-    """Tell whether an equation is a sum over some axes of an array of the type `aval`, in its dtype."""
-    is_sum = eqn.primitive is reduce_sum_p and eqn.invars[0].aval is aval
-    return is_sum and bool(eqn.params["axes"]) and eqn.outvars[0].aval.dtype is aval.dtype
-
-
-def _count(aval: ShapedArray, axes: Sequence[int]) -> int:
-    return prod([aval.shape[axis] for axis in axes])
-
-
-def _spreading(aval: ShapedArray, axes: Sequence[int], out_aval: ShapedArray) -> Callable[[Value], Value]:
-    """Return the function that repeats a cotangent along the axes of a sum."""
-    shape, dtype = aval.shape, aval.dtype
-    kept = tuple([1 if axis in axes else size for axis, size in enumerate(shape)])
-
-    def fill(ct: Value) -> Value:
-        out = np.empty(shape, dtype)
-        out.fill(ct)
-        return out
-
-    def spread(ct: Value) -> Value:
-        out = np.empty(shape, dtype)
-        out[...] = ct.reshape(kept)
-        return out
-
-    return spread if out_aval.shape else fill
-
-
-_NUM_ARRAYS = {"cut": 1, "positions": 2, "sum": 1, "mean": 1}
-_MAKERS: dict[str, Callable[[Operation, Sequence[Value]], Maker | None]] = {
-    "cut": _cut,
-    "positions": _positions,
-    "sum": _sum,
-    "mean": _mean,
-}
-KINDS_OF_LINES = _MAKERS.keys()

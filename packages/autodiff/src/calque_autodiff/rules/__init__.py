@@ -15,5 +15,5 @@ FAMILIES = (
     "threefry", "top_k", "triangular", "tridiagonal", "trigonometric", "while_loop",
 )  # fmt: skip
 
-_rules_by_family(__name__, FAMILIES, kinds=("jvp", "transpose", "partial_eval"))
+_rules_by_family(__name__, FAMILIES, kinds=("jvp", "transpose", "partial_eval", "every_size"))
 _rules_by_family(__name__, ("linear_call",), kinds=("decomposition",))

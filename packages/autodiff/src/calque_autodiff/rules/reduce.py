@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from calque_autodiff.define import defjvp, deflinear, not_linear, zero_derivative
-from calque_core import extend, lax, typeof
+from calque_autodiff.known.lines import Lines, Maker
+from calque_core import Jaxpr, JaxprEqn, Literal, ShapedArray, extend, typeof
 from calque_core.extend import Shape, broadcast_reduced, zero_tangent
 from calque_core.lax import (
     argmax_p,
     argmin_p,
     div,
+    div_p,
     mul,
-    pad,
     reduce_and_p,
     reduce_max_p,
     reduce_min_p,
@@ -37,30 +42,15 @@ def extreme_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape, keepdims: bo
 
 
 def reduce_prod_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape, **_: bool) -> Value:
-    """Multiply each tangent by the other elements, which the elements before and after it give without a division."""
+    """Multiply each tangent by the product of the other elements."""
     shape = typeof(x).shape
     order = [*(d for d in range(len(shape)) if d not in axes), *axes]
     kept = [shape[d] for d in order[: len(shape) - len(axes)]]
     factors = reshape(x, (*kept, prod(shape[d] for d in axes)), order)
-    others = mul(product_before(factors), product_after(factors))
+    # a late import: few programs multiply, and it brings loops
+    others = extend.leave_one_out_products(factors, reshape(out, kept))
     changes = mul(reshape(x_dot, typeof(factors).shape, order), others)
     return reshape(reduce_sum(changes, len(kept)), typeof(out).shape)
-
-
-def product_before(x: Value) -> Value:
-    """Return, for each element, the product of the elements before it along the last axis."""
-    return lax.cumprod(moved(x, 1), typeof(x).ndim - 1)  # a late import: few programs multiply, and it brings loops
-
-
-def product_after(x: Value) -> Value:
-    """Return, for each element, the product of the elements after it along the last axis."""
-    return lax.cumprod(moved(x, -1), typeof(x).ndim - 1, reverse=True)
-
-
-def moved(x: Value, places: int) -> Value:
-    """Return the elements moved along the last axis, with ones in the places that become free."""
-    no_axis = [(0, 0, 0)] * (typeof(x).ndim - 1)
-    return pad(x, typeof(x).dtype.type(1), [*no_axis, (places, -places, 0)])
 
 
 deflinear(reduce_sum_p, lambda ct, x, *, axes, **_: [broadcast_reduced(ct, x.aval.shape, axes)])
@@ -73,3 +63,63 @@ zero_derivative(reduce_and_p, reduce_or_p, reduce_xor_p, reason="the operands ar
 # Positions of extreme elements
 
 zero_derivative(argmax_p, argmin_p, reason="the result is an integer")
+
+# Sums in every size
+
+
+def sum_in_every_size(program: Jaxpr, others: Sequence[Value]) -> Maker | None:
+    """Return the lines of a sum over some axes, or of a mean, which divides the sum by the number of elements."""
+    aval, eqns = program.in_avals[0], program.eqns
+    if len(program.invars) > 1 or not eqns or not _adds(eqns[0], aval):
+        return None
+    total, *rest = eqns
+    if not rest:
+        return partial(_lines_of_sum, total.params)
+    count: Any = rest[0].invars[-1]
+    axes = total.params["axes"]
+    is_mean = len(rest) == 1 and rest[0].primitive is div_p and type(count) is Literal
+    return partial(_lines_of_mean, total.params, count) if is_mean and count.val == _count(aval, axes) else None
+
+
+def _lines_of_sum(params: dict[str, Any], aval: ShapedArray) -> Lines:
+    (out_aval,) = reduce_sum_p.abstract(aval, **params)
+    return Lines(out_aval, reduce_sum_p.impl_for_types([aval], params), _spreading(aval, params["axes"], out_aval))
+
+
+def _lines_of_mean(params: dict[str, Any], count: Literal, aval: ShapedArray) -> Lines | None:
+    if not aval.size:
+        return None
+    total, size = _lines_of_sum(params, aval), type(count.val)(_count(aval, params["axes"]))
+    divide = div_p.impl_for_types([total.out_aval, count.aval], {})
+    return Lines(total.out_aval, lambda x: divide(total.run(x), size), lambda ct: total.pull(divide(ct, size)))
+
+
+def _adds(eqn: JaxprEqn, aval: ShapedArray) -> bool:
+    """Tell whether an equation is a sum over some axes of an array of the type `aval`, in its dtype."""
+    is_sum = eqn.primitive is reduce_sum_p and eqn.invars[0].aval is aval
+    return is_sum and bool(eqn.params["axes"]) and eqn.outvars[0].aval.dtype is aval.dtype
+
+
+def _count(aval: ShapedArray, axes: Sequence[int]) -> int:
+    return prod([aval.shape[axis] for axis in axes])
+
+
+def _spreading(aval: ShapedArray, axes: Sequence[int], out_aval: ShapedArray) -> Callable[[Value], Value]:
+    """Return the function that repeats a cotangent along the axes of a sum."""
+    shape, dtype = aval.shape, aval.dtype
+    kept = tuple([1 if axis in axes else size for axis, size in enumerate(shape)])
+
+    def fill(ct: Value) -> Value:
+        out = np.empty(shape, dtype)
+        out.fill(ct)
+        return out
+
+    def spread(ct: Value) -> Value:
+        out = np.empty(shape, dtype)
+        out[...] = ct.reshape(kept)
+        return out
+
+    return spread if out_aval.shape else fill
+
+
+reduce_sum_p.def_rule("every_size", sum_in_every_size)

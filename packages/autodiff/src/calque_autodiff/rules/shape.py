@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
+import numpy as np
+
 from calque_autodiff.define import deflinear
-from calque_core import UndefinedPrimal, is_undefined_primal, typeof
-from calque_core.extend import Shape
+from calque_autodiff.known.lines import Lines, Maker
+from calque_core import Jaxpr, ShapedArray, UndefinedPrimal, is_undefined_primal, typeof
+from calque_core.extend import Shape, shaped_array
 from calque_core.lax import (
     broadcast,
     pad,
@@ -62,6 +67,40 @@ def zero_of_dtype(x: Value) -> Value:
 
 
 deflinear(slice_p, slice_transpose)
+
+_BASIC = frozenset((int, type(np.s_[:]), type(None), type(Ellipsis)))  # `slice` is that of `lax`
+
+
+def cut_in_every_size(program: Jaxpr, others: Sequence[Value]) -> Maker | None:
+    """Return the lines of `x[index]`, of an index of integers, slices, None and `...`, for arrays x of any shape."""
+    (index,) = others
+    if not _BASIC.issuperset(map(type, index if type(index) is tuple else (index,))):
+        return None
+
+    def lines(aval: ShapedArray) -> Lines | None:
+        shape, dtype = aval.shape, aval.dtype
+        try:
+            out_shape = np.ndarray(shape, np.bool_, b" ", strides=(0,) * len(shape))[index].shape  # of one byte
+        except IndexError:  # the rules say it in words
+            return None
+        if out_shape == shape:  # the array itself, maybe
+            return None
+
+        def pull(ct: Value) -> Value:
+            out = np.zeros(shape, dtype)
+            out[index] = ct
+            return out
+
+        def add(total: Value, ct: Value) -> None:
+            total[index] += ct
+
+        run: Callable[[Value], Value] = itemgetter(index) if out_shape else lambda x: x[index][()]
+        return Lines(shaped_array(out_shape, dtype), run, pull, add)
+
+    return lines
+
+
+slice_p.def_rule("every_size", cut_in_every_size)
 
 # More elements
 

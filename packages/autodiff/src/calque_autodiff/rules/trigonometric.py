@@ -27,6 +27,7 @@ from calque_core.lax import (
     div,
     gt,
     lt,
+    max,
     mul,
     neg,
     rsqrt,
@@ -73,13 +74,20 @@ def atan_jvp(x_dot: Value, out: Value, x: Value) -> Value:
 
 
 def turn(x: Value, y: Value) -> tuple[Value, Value]:
-    """Return (y, x) / (x**2 + y**2): both are divided by the larger, so that no square overflows."""
+    """Return (y, x) / (x**2 + y**2): both are divided by the larger, so that no square overflows.
+
+    Tiny operands are scaled by a power of two: a factor of the derivative would overflow where the derivative does not.
+    """
+    info, number = finfo(typeof(x).dtype), typeof(x).dtype.type
+    is_tiny = lt(max(abs(x), abs(y)), float(info.tiny) ** 0.375)
+    scale = select(is_tiny, number(2.0 ** (-int(info.minexp) // 2)), number(1.0))
+    x, y = mul(x, scale), mul(y, scale)
     is_steep = gt(abs(x), abs(y))
     larger, smaller = select(is_steep, x, y), select(is_steep, y, x)
     ratio = div(smaller, larger)
     length = mul(larger, add(1.0, square(ratio)))
     long, short = div(1.0, length), neg(div(neg(ratio), length))  # XLA would join two quotients without the sign
-    return select(is_steep, short, long), select(is_steep, long, short)
+    return mul(select(is_steep, short, long), scale), mul(select(is_steep, long, short), scale)
 
 
 defjvp(asin_p, lambda x_dot, out, x: mul(x_dot, rsqrt(one_minus_square(x))))

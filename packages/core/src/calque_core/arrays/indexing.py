@@ -50,7 +50,7 @@ Step = tuple[Primitive, dict[str, Any]]
 
 
 @array_operation
-@in_every_size("cut")
+@in_every_size(lax.slice_p)
 def __getitem__(self: Value, index: Any) -> Value:
     items = index if type(index) is tuple else (index,)
     parts = tuple([i if type(i) is int else basic_item(i) for i in items])
@@ -164,7 +164,7 @@ def _reading(layout: Layout) -> Reading:
 
 
 @types_decide
-@in_every_size("positions")
+@in_every_size(lax.gather_p)
 def _taken(
     x: Value,
     indices: Value,

@@ -89,7 +89,7 @@ def reshape(self: Value, *shape: Any, order: str = "C", copy: bool | None = None
 
 
 @array_operation
-@in_every_size("products")
+@in_every_size("code")
 def transpose(self: Value, *axes: Any) -> Value:
     """Return the array with its axes in another order: `(1, 0)` or `1, 0`; without arguments, in reverse order."""
     return numpy_shapes.transpose(self, axes[0] if len(axes) == 1 else axes or None)

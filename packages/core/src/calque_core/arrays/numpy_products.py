@@ -33,7 +33,7 @@ _INT32 = np.dtype("int32")
 
 
 @types_decide
-@in_every_size("products")
+@in_every_size("code")
 def matmul(x1: Value, x2: Value, *, precision: PrecisionLike = None, preferred_element_type: Any = None) -> Value:
     """Return the matrix product; leading axes are broadcast, a vector is a row on the left and a column on the right.
 
@@ -66,14 +66,14 @@ def matmul(x1: Value, x2: Value, *, precision: PrecisionLike = None, preferred_e
 
 @array_operation
 @types_decide
-@in_every_size("products")
+@in_every_size("code")
 def __matmul__(self: Value, other: Value) -> Value:
     return matmul(self, other) if type(other) in operand_types else fallback(matmul, self, other, other)
 
 
 @array_operation
 @types_decide
-@in_every_size("products")
+@in_every_size("code")
 def __rmatmul__(self: Value, other: Value) -> Value:
     return matmul(other, self) if type(other) in operand_types else fallback(matmul, other, self, other)
 
@@ -111,7 +111,7 @@ def _matmul_batches(x1: Value, x2: Value, options: Options) -> Value:
 @implements(np.dot)
 @array_method
 @types_decide
-@in_every_size("products")
+@in_every_size("code")
 def dot(
     a: Value,
     b: Value,

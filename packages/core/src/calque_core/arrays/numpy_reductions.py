@@ -73,7 +73,7 @@ def reduced_count(shape: tuple[int, ...], axes: tuple[int, ...], where: Value = 
 
 @implements(np.sum)
 @array_operation
-@in_every_size("sum")
+@in_every_size(lax.reduce_sum_p)
 def sum(  # noqa: PLR0913  (NumPy's arguments, and an option of JAX's)
     a: Value,
     axis: Axes = None,
@@ -180,7 +180,7 @@ def mean_dtypes(dtype: np.dtype[Any], out_dtype: DType) -> tuple[np.dtype[Any], 
 
 @implements(np.mean)
 @array_operation
-@in_every_size("mean")
+@in_every_size(lax.reduce_sum_p)
 def mean(
     a: Value,
     axis: Axes = None,
@@ -246,7 +246,7 @@ def _extreme(name: str, a: Value, axis: Axes, keepdims: bool, initial: Value, wh
 
 @implements(np.max, np.amax)
 @array_operation
-@in_every_size("products")
+@in_every_size("code")
 def max(
     a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, initial: Value = None, where: Value = True
 ) -> Value:
@@ -266,7 +266,7 @@ def max(
 
 @implements(np.min, np.amin)
 @array_operation
-@in_every_size("products")
+@in_every_size("code")
 def min(
     a: Value, axis: Axes = None, out: None = None, keepdims: bool = False, initial: Value = None, where: Value = True
 ) -> Value:

@@ -53,7 +53,9 @@ if _TYPE_CHECKING:
     from calque_core.memory.captures import Captures
     from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
     from calque_core.memory.uncopied import Uncopied
-    from calque_core.ops.approximate import declare_formula, deviance, polynomial, summed, where_any
+    from calque_core.ops.approximate import (
+        damping, declare_formula, deviance, evaluate_together, polynomial, summed, where_any,
+    )
     from calque_core.late import import_at_rest, late_function, late_names
     from calque_core.meshes.mesh import AnyMesh, axes_of_mesh, axes_text
     from calque_core.meshes.partition_spec import UNCONSTRAINED, names_of
@@ -63,6 +65,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.axes import integer
     from calque_core.ops.batch_axes import merge_axis, split_axis
     from calque_core.ops.bessel import bessel_decay
+    from calque_core.ops.bessel_regions import I0_REGIONS, I1_REGIONS
     from calque_core.ops.broadcast import broadcast_reduced, spread
     from calque_core.ops.callback import register_effects_barrier
     from calque_core.ops.collective import check_free_name
@@ -76,11 +79,13 @@ if _TYPE_CHECKING:
         as_rows, column_products, diagonal_of, inverse, inverse_gaps, on_diagonal, scale_columns,
     )
     from calque_core.ops.dot import sum_dtype
+    from calque_core.ops.error_regions import SCALED_ERFC_REGIONS
     from calque_core.ops.factor_slopes import cholesky_slope, lu_slope, polar_slope, qr_slope
     from calque_core.ops.factor_updates import factor_triangle
     from calque_core.ops.factorizations import check_unique_q, lu_solve
     from calque_core.ops.ffi import ArrayAttribute
     from calque_core.ops.gamma import gamma_factors, gamma_of, stirling_series
+    from calque_core.ops.gamma_regions import GAMMA_REGIONS
     from calque_core.ops.gather import default_fill, gather_windows
     from calque_core.ops.host_function import ForEach, HostCall, HostFunction
     from calque_core.ops.incomplete import log_sample_slopes
@@ -99,6 +104,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.matrix_functions import column_by_column, with_diagonal
     from calque_core.ops.paddings import dilated_shape, transposed_pads
     from calque_core.ops.platform import Platforms, position_of_platform
+    from calque_core.ops.products import leave_one_out_products
     from calque_core.ops.reduce import reduced_shape
     from calque_core.ops.reduce_function import split_reduction
     from calque_core.ops.scatter import scatter_windows
@@ -197,7 +203,9 @@ _LATE = {
     "calque_core.memory.captures": "Captures",
     "calque_core.memory.separate": "copied_where_exposed, copy_shared, copy_shared_tree, copy_writable",
     "calque_core.memory.uncopied": "Uncopied",
-    "calque_core.ops.approximate": "declare_formula, deviance, polynomial, summed, where_any",
+    "calque_core.ops.approximate": (
+        "damping, declare_formula, deviance, evaluate_together, polynomial, summed, where_any"
+    ),
     "calque_core.late": "import_at_rest, late_function, late_names",
     "calque_core.meshes.mesh": "AnyMesh, axes_of_mesh, axes_text",
     "calque_core.meshes.partition_spec": "UNCONSTRAINED, names_of",
@@ -205,6 +213,7 @@ _LATE = {
     "calque_core.ops.axes": "integer",
     "calque_core.ops.batch_axes": "merge_axis, split_axis",
     "calque_core.ops.bessel": "bessel_decay",
+    "calque_core.ops.bessel_regions": "I0_REGIONS, I1_REGIONS",
     "calque_core.ops.broadcast": "broadcast_reduced, spread",
     "calque_core.ops.callback": "register_effects_barrier",
     "calque_core.ops.collective": "check_free_name",
@@ -218,11 +227,13 @@ _LATE = {
         "as_rows, column_products, diagonal_of, inverse, inverse_gaps, on_diagonal, scale_columns"
     ),
     "calque_core.ops.dot": "sum_dtype",
+    "calque_core.ops.error_regions": "SCALED_ERFC_REGIONS",
     "calque_core.ops.factor_slopes": "cholesky_slope, lu_slope, polar_slope, qr_slope",
     "calque_core.ops.factor_updates": "factor_triangle",
     "calque_core.ops.factorizations": "check_unique_q, lu_solve",
     "calque_core.ops.ffi": "ArrayAttribute",
     "calque_core.ops.gamma": "gamma_factors, gamma_of, stirling_series",
+    "calque_core.ops.gamma_regions": "GAMMA_REGIONS",
     "calque_core.ops.gather": "default_fill, gather_windows",
     "calque_core.ops.host_function": "ForEach, HostCall, HostFunction",
     "calque_core.ops.incomplete": "log_sample_slopes",
@@ -241,6 +252,7 @@ _LATE = {
     "calque_core.ops.matrix_functions": "column_by_column, with_diagonal",
     "calque_core.ops.paddings": "dilated_shape, transposed_pads",
     "calque_core.ops.platform": "Platforms, position_of_platform",
+    "calque_core.ops.products": "leave_one_out_products",
     "calque_core.ops.reduce": "reduced_shape",
     "calque_core.ops.reduce_function": "split_reduction",
     "calque_core.ops.scatter": "scatter_windows",
@@ -360,8 +372,10 @@ __all__ = [
     # Formulas that derivatives and Taylor series share
     "spread", "share", "extremes", "reduced_shape", "broadcast_reduced", "positions", "sort_by", "elements_at",
     # Functions that are formulas, and parts of such formulas
-    "declare_formula", "polynomial", "summed", "where_any", "deviance", "gamma_of", "gamma_factors", "stirling_series",
+    "declare_formula", "polynomial", "summed", "where_any", "damping", "deviance", "gamma_of", "gamma_factors",
+    "stirling_series",
     "bessel_decay", "scaled_erfc", "scaled_erfc_slope", "normal_quantile", "log_sample_slopes",
+    "evaluate_together", "GAMMA_REGIONS", "I0_REGIONS", "I1_REGIONS", "SCALED_ERFC_REGIONS", "leave_one_out_products",
     # Windows of a gather or scatter, and their updates
     "gather_windows", "scatter_windows", "clipped_lines", "combine_lines", "default_fill", "read_windows", "is_last",
     "product_of_others", "product_with_updates", "extreme_shares",

@@ -13,7 +13,7 @@ Read next: `buffers.py`, which decides where results are written; `table.py`, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import CodeType
 from typing import Any
@@ -22,6 +22,8 @@ import numpy as np
 
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.known.buffers import addition_of, calls_of, unchanged
+from calque_core.primitives.primitive import Primitive
+from calque_core.record import Record
 
 Value = Any
 
@@ -85,21 +87,40 @@ class StraightLine:
         calls, own = calls_of(program, private)
         self.private.update(own)
         named_twice: set[Atom] = set()  # arrays with two variables, which no line drops
+        joint = _joint_evaluations(program)
         for eqn, function, into, dead in calls:
             operands = list(map(self.name, eqn.invars))
+            if eqn.outvars[0] in joint:
+                self._evaluate_jointly(joint[eqn.outvars[0]], operands)
+                self._drop(v for v in dead if v not in named_twice)
+                continue
             if function is unchanged:
                 self.names[eqn.outvars[0]] = operands[0]
                 named_twice.update((eqn.invars[0], eqn.outvars[0]))
                 continue
+            if function in _ON_ARRAYS and _is_of_doubles(eqn):
+                operands = [self._constant_array(x) if type(x) is Literal else self.name(x) for x in eqn.invars]
             if into is not None:
                 operands.append(f"out={self.name(into)}" if function in _BY_KEYWORD else self.name(into))
             names = list(map(self._variable, eqn.outvars))
             target = f"({', '.join(names)},)" if eqn.primitive.multiple_results else names[0]
             self.lines.append(f"{target} = {self.constant(function)}({', '.join(operands)})")
-            dropped = [self.names[v] for v in dead if v not in named_twice]
-            if dropped:
-                self.lines.append(f"del {', '.join(dropped)}")
+            self._drop(v for v in dead if v not in named_twice)
         return [self.name(v) for v in program.outvars]
+
+    def _constant_array(self, literal: Literal) -> str:
+        return self.constant(np.array(literal.val, np.float64))
+
+    def _drop(self, variables: Iterable[Var]) -> None:
+        names = [self.names[v] for v in variables]
+        if names:
+            self.lines.append(f"del {', '.join(names)}")
+
+    def _evaluate_jointly(self, joint: _Joint, operands: Sequence[str]) -> None:
+        """Append the evaluation of two equations, at the place of the first."""
+        if joint.outs[0] not in self.names:
+            names = list(map(self._variable, joint.outs))
+            self.lines.append(f"{', '.join(names)} = {self.constant(joint.function)}({', '.join(operands)})")
 
     def adds(self, program: Jaxpr, total: str) -> bool:
         """Append lines that add the result of a program to the array named `total`; return False if there are none."""
@@ -131,6 +152,47 @@ class StraightLine:
         body = [*self.lines, f"return {results}"]
         text = "\n".join([f"def function({', '.join(arguments)}):", *(f" {line}" for line in body)])
         return function_of(text, self.constants)
+
+
+_ON_ARRAYS = {np.add, np.subtract, np.multiply, np.divide, np.minimum, np.maximum}
+"""Ufuncs that get numbers beside an array as arrays of rank 0: 0.2 us sooner, of 0.5 for a hundred numbers."""
+
+
+def _is_of_doubles(eqn: JaxprEqn) -> bool:
+    """Tell whether an equation has an array of doubles, and no other operand but doubles and Python's floats."""
+    kinds = {(x.aval.dtype, type(x) is Literal and type(x.val) is not float) for x in eqn.invars}
+    return kinds == {(_DOUBLE, False)} and bool(eqn.outvars[0].aval.shape)
+
+
+_DOUBLE = np.dtype("float64")
+
+
+class _Joint(Record):
+    """The results of two equations, and the function that gives both."""
+
+    outs: tuple[Var, Var]
+    function: Callable[..., Any]
+
+
+_joint_functions: dict[tuple[Primitive, Primitive], Callable[..., Any]] = {}
+
+
+def def_joint_evaluation(first: Primitive, second: Primitive, function: Callable[..., Any]) -> None:
+    """Let `function` give the results of two primitives where code needs both of the same operands."""
+    _joint_functions[first, second] = function
+
+
+def _joint_evaluations(program: Jaxpr) -> dict[Var, _Joint]:
+    """Return, by result, the pairs of equations that one function evaluates."""
+    made = {(eqn.primitive, *eqn.invars): eqn.outvars[0] for eqn in program.eqns if not eqn.params}
+    pairs: dict[Var, _Joint] = {}
+    for (first, second), function in _joint_functions.items():
+        for primitive, *invars in made:
+            other = made.get((second, *invars))
+            if primitive is first and other is not None:
+                joint = _Joint((made[(first, *invars)], other), function)
+                pairs[joint.outs[0]] = pairs[joint.outs[1]] = joint
+    return pairs
 
 
 _BY_KEYWORD = (np.maximum, np.minimum)  # other ufuncs take a result's array by position, 0.04 us sooner

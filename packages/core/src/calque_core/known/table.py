@@ -122,6 +122,7 @@ class KnownOperations(Generic[T]):
                 key.append(exact_params(options))
         elif context.axis_env or context.varying_axes or not (not options or add_options(key, options)):
             return operation(*args, **options)
+        outs, is_checked = None, recording is None and context.settings.enable_checks
         try:
             if context.settings is DEFAULT_SETTINGS:  # as `find`, in this frame
                 known: Any = self.known.get(tuple(key), 0)
@@ -133,14 +134,13 @@ class KnownOperations(Generic[T]):
                 key += texts_of_floats(operands)
                 operands = [x for x in operands if type(x) not in FLOATS]
                 known = self.find(key, trace, operation, args, options, operands, kinds - FLOATS)
-            if known is None:
-                return by_rules(trace, operation, args, options)
-            if recording is None and context.settings.enable_checks:
-                return _checked(known, operands, trace, operation, args, options)
-            outs = trace.run_known(known.code, operands)
+            if known is not None and not is_checked:
+                outs = trace.run_known(known.code, operands)
         except Exception as error:  # noqa: BLE001  the rules raise it again, in their own words
             return _after(error, trace, operation, args, options)
         if outs is None:
+            if is_checked and known is not None:
+                return _checked(known, operands, trace, operation, args, options)
             return by_rules(trace, operation, args, options)
         if is_whole:
             return outs

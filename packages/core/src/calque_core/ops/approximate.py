@@ -10,28 +10,30 @@ Read next: `special.py`, `gamma.py`, `bessel.py`, `incomplete.py`, `incomplete_b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
-from math import prod
+from math import nan, prod
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from calque_core.context import entered, here
 from calque_core.known.programs import code_of
-from calque_core.known.run import is_straight
+from calque_core.known.run import def_joint_evaluation, is_straight
 from calque_core.known.sizes import acts_by_element, common_shape
 from calque_core.known.table import KnownOperations
-from calque_core.ops.arithmetic import abs, add, div, mul, sub
+from calque_core.ops.arithmetic import abs, add, div, mul, neg, sub
 from calque_core.ops.compare import bitwise_and, bitwise_or, gt, lt, select
 from calque_core.ops.cond import cond
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import full_like
 from calque_core.ops.declare import FLOAT, elementwise
-from calque_core.ops.exponential import log, square
+from calque_core.ops.exponential import exp, log, pow, square
 from calque_core.ops.number_code import OfNumbers, code_of_numbers, on_numbers
 from calque_core.ops.reduce import reduce_or
+from calque_core.ops.regions import MOST_NUMBERS, Regions
 from calque_core.ops.while_loop import while_loop
 from calque_core.primitives.primitive import Primitive
 from calque_core.record import Record
@@ -48,11 +50,19 @@ _SINGLE = np.dtype("float32")
 MOST_STEPS = 20_000.0  # a sum needs about eight times the square root of its parameters
 
 
-def declare_formula(name: str, formula: Formula, kinds: str = FLOAT, of_numbers: OfNumbers | None = None) -> Primitive:
+def declare_formula(
+    name: str,
+    formula: Formula,
+    kinds: str = FLOAT,
+    of_numbers: OfNumbers | None = None,
+    regions: Mapping[tuple[float, ...], Regions] = MappingProxyType({}),
+) -> Primitive:
     """Return a new elementwise primitive of floats that is `formula` of its operands, in at least single precision.
 
     `kinds` are the kinds of dtypes that it takes, as NumPy writes them: "f" are floats, "c" complex numbers.
     `of_numbers` is the same function of Python's floats, if C has it: small arrays take it.
+    `regions` have formulas of the last operand, for evaluation alone, which serve parts of the real numbers in fewer
+    operations.  Their keys are the operands before it, each of one number.
     Evaluation ignores NumPy's warnings, and checks the result alone for nan: a formula computes all its branches, and
     chooses afterwards.
     """
@@ -71,15 +81,62 @@ def declare_formula(name: str, formula: Formula, kinds: str = FLOAT, of_numbers:
         if any([aval.weak_type for aval in avals]):  # noqa: C419  (a list: half of the time)
             args = tuple([aval.dtype.type(x) if aval.weak_type else x for x, aval in zip(args, avals)])
             avals = [aval.strip_weak_type() for aval in avals]
+        if of_numbers is not None and max([x.size for x in args]) <= _MOST_FOR_C:
+            return on_numbers(of_numbers, args, avals[0].dtype)
         with np.errstate(all="ignore"):
-            if of_numbers is not None and max([x.size for x in args]) <= _MOST_FOR_C:
-                return on_numbers(of_numbers, args, avals[0].dtype)
-            code = _codes.find([primitive, *avals], decomposition, avals)
-            return _evaluated(decomposition, args) if code is None else code.run(args)
+            functions = _regions_of(primitive, args) if regions else None
+            return run(*args) if functions is None else _by_regions(functions, args[-1], avals[0].dtype)
+
+    def run(*args: Value) -> Value:
+        avals = list(map(typeof, args))
+        code = _codes.find([primitive, *avals], decomposition, avals)
+        return _evaluated(decomposition, args) if code is None else code.run(args)
 
     primitive.def_impl(impl, leaf=True, makes_arrays=True)
     primitive.def_rule("decomposition", decomposition)
+    for leading, formulas in regions.items():
+        numbers = [np.float64(x) for x in leading]
+        elsewhere = [lambda x, numbers=numbers: run(*[n.astype(x.dtype) for n in numbers], x)]
+        _regions[primitive, *leading] = formulas._replace(elsewhere=elsewhere)
     return primitive
+
+
+_regions: dict[Any, Regions] = {}  # by primitive and numbers before the last operand
+
+
+def _regions_of(primitive: Primitive, args: Sequence[Value]) -> Regions | None:
+    """Return the functions of the last operand, if the operands before it are numbers, or arrays of one number each."""
+    *leading, last = args
+    if any([len(x.shape) > len(last.shape) for x in leading]):  # noqa: C419  (a list: half of the time)
+        return None
+    return _regions.get((primitive, *map(_number_of, leading)))
+
+
+def _number_of(x: Value) -> float | None:
+    if not x.shape:
+        return float(x)
+    first = x.item(0) if x.size else nan
+    return first if (x == first).all() else None
+
+
+def _by_regions(functions: Regions, x: Value, dtype: np.dtype[Any]) -> Value:
+    if x.size <= MOST_NUMBERS:
+        with suppress(ArithmeticError, ValueError):
+            return functions.of_numbers(x, dtype)
+    return functions.of_array(x, dtype)[0]
+
+
+def evaluate_together(function: Primitive, slope: Primitive) -> None:
+    """Let code that needs a function and its derivative evaluate both at once; they have formulas for like regions."""
+    both = _regions[function,].beside(_regions[slope,])._replace(elsewhere=[function.impl, slope.impl])
+
+    def evaluate(x: Value) -> Sequence[Value]:
+        if x.size <= MOST_NUMBERS:
+            return [function.impl(x), slope.impl(x)]
+        with np.errstate(all="ignore"):
+            return both.of_array(x, x.dtype)
+
+    def_joint_evaluation(function, slope, evaluate)
 
 
 def _evaluated(formula: Formula, args: Sequence[Value]) -> Value:
@@ -105,7 +162,7 @@ class _Code(Record):
         if not self.is_by_element:
             with entered(evaluation):  # its loops and branches bind operations
                 return self.function(*args)
-        if self.of_numbers is not None and max([x.size for x in args]) <= _MOST_NUMBERS:
+        if self.of_numbers is not None and max([x.size for x in args]) <= MOST_NUMBERS:
             with suppress(ArithmeticError, ValueError):
                 return on_numbers(self.of_numbers, args, self.dtype)
         shapes = [x.shape for x in args if x.shape]
@@ -120,17 +177,14 @@ class _Code(Record):
 
 
 _BLOCK = 4096  # elements
-_MOST_NUMBERS, _MOST_FOR_C = 16, 1024  # elements that Python's floats, or C's function of them, take in less time
+_MOST_FOR_C = 256  # elements that C's function of Python's floats takes in less time
 
 
 def _code_of(formula: Formula, avals: Sequence[ShapedArray]) -> _Code | None:
     """Return the code of a formula for operands of these types; None if it has none."""
-    try:
-        with entered(evaluation):
-            program = merge_equal_equations(stage(lambda *xs: [formula(*xs)], avals))
-            code = code_of(program)
-    except Exception:  # noqa: BLE001  the formula raises it again, at the user's line
-        return None
+    with entered(evaluation):
+        program = merge_equal_equations(stage(lambda *xs: [formula(*xs)], avals))
+        code = code_of(program)
     if code is None:
         return None
     shape = common_shape(avals)
@@ -200,3 +254,13 @@ def deviance(t: Value, ratio: Value) -> Value:
     series = polynomial(square(v), [1 / (2 * k + 3) for k in range(15)])
     close = sub(mul(near, v), mul(mul(2.0, mul(square(v), v)), series))
     return select(lt(abs(t), 0.4), close, sub(t, log(ratio)))
+
+
+def damping(a: Value, t: Value, ratio: Value) -> Value:
+    """Return exp(-a deviance(t, ratio)): far below zero and for moderate `a` as a power.
+
+    A logarithm as an exponent would lose as many digits as it has before the point.
+    """
+    is_power = bitwise_and(lt(t, -0.4), lt(a, 64.0))
+    base = mul(select(is_power, ratio, 1.0), exp(select(is_power, neg(t), 0.0)))
+    return select(is_power, pow(base, select(is_power, a, 0.0)), exp(neg(mul(a, deviance(t, ratio)))))

@@ -7,12 +7,12 @@ They are elementwise primitives as in `arithmetic.py`; each is a formula in othe
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.ops.approximate import declare_formula, polynomial
+from calque_core.ops.approximate import declare_formula, evaluate_together, polynomial
 from calque_core.ops.arithmetic import abs, div, max, min, mul, neg, sub
+from calque_core.ops.bessel_regions import I0_SERIES, I0E_REGIONS, I1_SERIES, I1E_REGIONS
 from calque_core.ops.coefficients import (
     BESSEL_DECAY,
     BESSEL_DECAY_LARGE,
@@ -30,10 +30,6 @@ _LARGE = 8.0
 _MIDDLE = 2.0
 
 
-_I0_SERIES = [1 / (math.factorial(k) ** 2 * 4**k) for k in range(27)]
-_I1_SERIES = [0.5 / (math.factorial(k) * math.factorial(k + 1) * 4**k) for k in range(27)]
-
-
 def _near_series(size: Value, coefficients: Sequence[float]) -> Value:
     size = min(size, _LARGE)
     return mul(exp(neg(size)), polynomial(square(size), coefficients))
@@ -46,13 +42,13 @@ def _far_series(size: Value, coefficients: Sequence[float]) -> Value:
 
 def _bessel_i0e_formula(x: Value) -> Value:
     size = abs(x)
-    return select(lt(size, _LARGE), _near_series(size, _I0_SERIES), _far_series(size, BESSEL_I0_LARGE))
+    return select(lt(size, _LARGE), _near_series(size, I0_SERIES), _far_series(size, BESSEL_I0_LARGE))
 
 
 def _bessel_i1e_formula(x: Value) -> Value:
     size = abs(x)
     far = _far_series(size, BESSEL_I1_LARGE)
-    return select(lt(size, _LARGE), mul(x, _near_series(size, _I1_SERIES)), select(lt(x, 0.0), neg(far), far))
+    return select(lt(size, _LARGE), mul(x, _near_series(size, I1_SERIES)), select(lt(x, 0.0), neg(far), far))
 
 
 def bessel_decay(x: Value) -> Value:
@@ -65,8 +61,9 @@ def bessel_decay(x: Value) -> Value:
     return select(is_large, large, middle)
 
 
-bessel_i0e_p = declare_formula("bessel_i0e", _bessel_i0e_formula)
-bessel_i1e_p = declare_formula("bessel_i1e", _bessel_i1e_formula)
+bessel_i0e_p = declare_formula("bessel_i0e", _bessel_i0e_formula, regions={(): I0E_REGIONS})
+bessel_i1e_p = declare_formula("bessel_i1e", _bessel_i1e_formula, regions={(): I1E_REGIONS})
+evaluate_together(bessel_i0e_p, bessel_i1e_p)
 
 
 def bessel_i0e(x: Value) -> Value:

@@ -57,7 +57,7 @@ def _declare(name: str, kinds: str, combine: Combine, ufunc: np.ufunc, linearity
     return primitive
 
 
-cumsum_p = in_every_size("products")(_declare("cumsum", NUMBER, add, np.add, linearity="linear"))
+cumsum_p = in_every_size("code")(_declare("cumsum", NUMBER, add, np.add, linearity="linear"))
 cumprod_p = _declare("cumprod", NUMBER, mul, np.multiply)
 cummax_p = _declare("cummax", ANY, max, np.maximum)
 cummin_p = _declare("cummin", ANY, min, np.minimum)

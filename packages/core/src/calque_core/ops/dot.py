@@ -55,7 +55,7 @@ _OTHER_NAMES = {  # of dtypes in which an accelerator computes
     "fastest": "default", "bfloat16": "default", "tensorfloat32": "high", "bfloat16_3x": "high", "float32": "highest",
 }  # fmt: skip
 
-dot_general_p = in_every_size("products")(Primitive("dot_general", linearity="bilinear"))
+dot_general_p = in_every_size("code")(Primitive("dot_general", linearity="bilinear"))
 
 
 @dot_general_p.def_abstract_eval(cached=True)

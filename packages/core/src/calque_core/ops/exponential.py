@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from calque_core.ops import formulas, scalars
-from calque_core.ops.arithmetic import add, sub
+from calque_core.ops.arithmetic import add, div, neg, sub
 from calque_core.ops.axes import integer
 from calque_core.ops.compare import bitwise_or, ge, ne, select
+from calque_core.ops.complex import real
 from calque_core.ops.create import full_like, zeros_like
 from calque_core.ops.declare import FLOAT, INTEGER, NUMBER, REAL_OR_COMPLEX, declare, insist, undefined_message
 from calque_core.ops.operands import floating, floating_pair
@@ -219,3 +220,9 @@ def log_add_exp(x: Value, y: Value) -> Value:
     nothing = full_like(high, -np.inf)
     difference = sub(select(is_apart, low, nothing), select(is_apart, high, zeros_like(high)))
     return add(high, log1p(exp(difference)))
+
+
+def complex_logistic_slope(x: Value) -> Value:
+    """Return exp(x) / (1 + exp(x))**2 of complex numbers: an even function, so of -x where exp(x) may overflow."""
+    z = exp(select(ge(real(x), 0.0), neg(x), x))
+    return div(z, square(add(1.0, z)))

@@ -67,15 +67,23 @@ _floor_divide, _fmod = keeping_dtype(np.floor_divide), keeping_dtype(np.fmod)
 
 
 def reciprocal_sqrt(x: Value) -> Value:
-    """Return 1 / sqrt(x); a short float is rounded once, at the end.  The reciprocal of an infinite root is 0."""
+    """Return 1 / sqrt(x); a short float is rounded once, at the end."""
     dtype = np.asarray(x).dtype
     root = np.sqrt(np.asarray(x, wide_dtype(dtype)))
-    if dtype.kind != "c":
-        return np.reciprocal(root).astype(dtype, copy=False)[()]
-    out = np.asarray(np.divide(1, root))
-    is_lost = np.isinf(root) & np.isnan(out)  # 1 / (inf + inf j)
-    out.real[is_lost], out.imag[is_lost] = 0.0, np.copysign(0.0, -root.imag[is_lost])
-    return out.astype(dtype, copy=False)[()]
+    return reciprocal(root).astype(dtype, copy=False)[()]
+
+
+def reciprocal(x: Value) -> Value:
+    """Return 1 / x; of complex numbers it is 0 if a part is infinite, and has the signs of the conjugate.
+
+    NumPy has NaN for the reciprocal of inf + inf j, and the quotient loses the signs of zeros.
+    """
+    if not np.iscomplexobj(x):
+        return np.reciprocal(x)
+    out = np.asarray(np.divide(1, x))
+    out[np.isinf(x)] = 0.0
+    out.real, out.imag = np.copysign(out.real, np.real(x)), np.copysign(out.imag, -np.imag(x))
+    return out[()]
 
 
 def log_one_plus(x: Value) -> Value:
@@ -124,12 +132,23 @@ def _exact_sum(x: Value, y: Value) -> tuple[Value, Value]:
     return total, (x - (total - from_y)) + (y - from_y)
 
 
+def complex_logistic_slope(x: Value) -> Value:
+    """Return exp(x) / (1 + exp(x))**2: an even function, so of -x where exp(x) may overflow."""
+    z = np.exp(np.where(np.real(x) >= 0, np.negative(x), x))
+    return z / np.square(np.ones_like(z) + z)
+
+
 def integer_power(x: Value, y: int) -> Value:
     """Return x**y by repeated squaring, the order in which compiled programs multiply too."""
     if y < 0:
         if typeof(x).kind in "iu":
             raise TypeError(integer_power_refusal(y))
-        return np.reciprocal(integer_power(x, -y))
+        if np.iscomplexobj(x):
+            return reciprocal(integer_power(x, -y))
+        try:
+            return np.reciprocal(x) if y == -1 else _reciprocal_power(x, -y)
+        except FloatingPointError:
+            return _small_reciprocal_power(x, -y)
     if y == 0:
         return np.ones_like(x)[()]
     power = x
@@ -143,6 +162,19 @@ def integer_power(x: Value, y: int) -> Value:
 
 
 _positive = keeping_dtype(np.positive)
+
+
+@np.errstate(over="raise")  # NumPy tells of an overflow: no pass over the array searches one
+def _reciprocal_power(x: Value, y: int) -> Value:
+    return np.reciprocal(integer_power(x, y))
+
+
+def _small_reciprocal_power(x: Value, y: int) -> Value:
+    """Return 1 / x**y; where x**y overflows, the product of reciprocals of lower powers, which may be subnormal."""
+    with np.errstate(over="ignore"):
+        power = integer_power(x, y)
+    product = np.multiply(*(np.reciprocal(integer_power(x, part)) for part in (y // 2, y - y // 2)))
+    return np.where(np.isinf(power), product, np.reciprocal(power))[()]
 
 
 def integer_power_refusal(y: int) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from calque_core.ops.approximate import declare_formula, polynomial
+from calque_core.ops.approximate import declare_formula, evaluate_together, polynomial
 from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
 from calque_core.ops.coefficients import (
     DIGAMMA,
@@ -27,6 +27,7 @@ from calque_core.ops.compare import bitwise_and, bitwise_or, eq, ge, gt, lt, ne,
 from calque_core.ops.create import full_like
 from calque_core.ops.declare import FLOAT, insist
 from calque_core.ops.exponential import exp, log, pow, sqrt, square
+from calque_core.ops.gamma_regions import DIGAMMA_REGIONS, LGAMMA_REGIONS, TRIGAMMA_REGIONS
 from calque_core.ops.operands import floating, floating_pair
 from calque_core.ops.rounding import RoundingMethod, floor, round
 from calque_core.ops.trigonometric import sin, tan
@@ -266,10 +267,11 @@ def _factorial_times_zeta(order: Value, q: Value) -> Value:
     return select(is_large, mul(mul(mul(front, scaled), root), root), mul(factorial, scaled))
 
 
-lgamma_p = declare_formula("lgamma", lgamma_formula)
-digamma_p = declare_formula("digamma", digamma_formula)
+lgamma_p = declare_formula("lgamma", lgamma_formula, regions={(): LGAMMA_REGIONS})
+digamma_p = declare_formula("digamma", digamma_formula, regions={(): DIGAMMA_REGIONS})
+evaluate_together(lgamma_p, digamma_p)
 zeta_p = declare_formula("zeta", _zeta_formula)
-polygamma_p = declare_formula("polygamma", _polygamma_formula)
+polygamma_p = declare_formula("polygamma", _polygamma_formula, regions={(1.0,): TRIGAMMA_REGIONS})
 
 
 def lgamma(x: Value) -> Value:

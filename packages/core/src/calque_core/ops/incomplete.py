@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.ops.approximate import declare_formula, deviance, polynomial, summed, where_any
+from calque_core.ops.approximate import damping, declare_formula, deviance, polynomial, summed, where_any
 from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
 from calque_core.ops.coefficients import TEMME
 from calque_core.ops.compare import bitwise_and, bitwise_not, bitwise_or, eq, ge, gt, le, lt, select
@@ -39,8 +39,8 @@ def _gamma_density(a: Value, x: Value) -> Value:
     half = exp(mul(-0.5, near))
     direct = div(mul(mul(pow(near, small), half), half), gamma_of(add(small, 1.0)))
     large = max(a, LARGE)
-    exponent = add(mul(large, deviance(div(sub(x, large), large), div(x, large))), stirling_series(large))
-    return select(lt(a, LARGE), direct, div(exp(neg(exponent)), sqrt(mul(2 * math.pi, large))))
+    peak = div(exp(neg(stirling_series(large))), sqrt(mul(2 * math.pi, large)))
+    return select(lt(a, LARGE), direct, mul(damping(large, div(sub(x, large), large), div(x, large)), peak))
 
 
 _UNDERFLOW = 1000.0  # exp(-x) is 0 long before, and x**8 does not overflow
@@ -270,7 +270,8 @@ def _slope_by_series(a: Value, x: Value) -> tuple[Value]:
 def _slope_by_fraction(a: Value, x: Value) -> tuple[Value]:
     """Return the derivative of Q in a."""
     fraction, fraction_dot = _gamma_fraction_slope(a, x)
-    return (mul(mul(_gamma_density(a, x), a), add(mul(fraction, sub(log(x), digamma_formula(a))), fraction_dot)),)
+    turn = sub(mul(a, sub(log(x), digamma_formula(add(a, 1.0)))), -1.0)  # a (log(x) - digamma(a)), finite for tiny a
+    return (mul(_gamma_density(a, x), add(mul(fraction, turn), mul(a, fraction_dot))),)
 
 
 def _lower_slope(a: Value, x: Value) -> Value:

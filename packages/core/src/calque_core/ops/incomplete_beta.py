@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from calque_core.ops.approximate import declare_formula, deviance, summed
+from calque_core.ops.approximate import damping, declare_formula, summed
 from calque_core.ops.arithmetic import add, div, max, min, mul, neg, sub
 from calque_core.ops.compare import bitwise_and, bitwise_not, bitwise_or, eq, ge, le, lt, select
 from calque_core.ops.create import full_like
@@ -36,11 +36,10 @@ def _stirling_error(z: Value) -> Value:
 def _beta_density(a: Value, b: Value, x: Value, y: Value) -> Value:
     """Return x**a y**b / beta(a, b) for x + y = 1, from the deviances of x and y from a and b over a + b."""
     total, excess = add(a, b), sub(mul(b, x), mul(a, y))
-    x_deviance = deviance(div(excess, a), mul(x, div(total, a)))
-    y_deviance = deviance(neg(div(excess, b)), mul(y, div(total, b)))
-    exponent = add(mul(a, x_deviance), mul(b, y_deviance))
+    of_x = damping(a, div(excess, a), mul(x, div(total, a)))
+    of_y = damping(b, neg(div(excess, b)), mul(y, div(total, b)))
     errors = sub(_stirling_error(total), add(_stirling_error(a), _stirling_error(b)))
-    return mul(sqrt(mul(div(a, total), div(b, 2 * math.pi))), exp(sub(errors, exponent)))
+    return mul(sqrt(mul(div(a, total), div(b, 2 * math.pi))), mul(mul(of_x, exp(errors)), of_y))
 
 
 def _beta_fraction(a: Value, b: Value, x: Value) -> Value:

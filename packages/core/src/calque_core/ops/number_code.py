@@ -63,11 +63,17 @@ _TEXTS: dict[Primitive, str] = {
     round_p: "float(round({0}))",
 }
 _FUNCTIONS = (abs, float, round, math.floor, math.sqrt, np.exp, np.log, np.power, np.sin, np.cos, np.tan)
-_NAMES = {f.__name__: f for f in _FUNCTIONS}
+_NAMES: dict[str, Callable[..., Any]] = {f.__name__: f for f in _FUNCTIONS}
 _USED_TWICE = (square_p, max_p, min_p)  # whose texts have an operand twice
 _PARAMS: tuple[dict[str, Any], ...] = ({}, {"rounding_method": RoundingMethod.TO_NEAREST_EVEN})
 _DTYPES = frozenset((np.dtype(float), np.dtype(bool)))
 _LONG = 500  # characters; Python's parser takes 200 brackets, one inside the other
+
+
+def def_number_code(primitive: Primitive, function: Callable[..., float], operands: int) -> None:
+    """Define an operation of Python's floats, which gives the same numbers as the evaluation of a primitive."""
+    _NAMES[primitive.name] = function
+    _TEXTS[primitive] = f"{primitive.name}({', '.join(f'{{{i}}}' for i in range(operands))})"
 
 
 def code_of_numbers(program: Jaxpr) -> OfNumbers | None:

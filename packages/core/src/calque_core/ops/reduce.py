@@ -114,10 +114,11 @@ def _bitwise(on_bools: np.ufunc, on_integers: np.ufunc) -> Impls:
     return impl, impl_for_types
 
 
-reduce_sum_p = in_every_size("sum")(_declare("reduce_sum", NUMBER, _in_its_dtype(np.add), linearity="linear"))
+reduce_sum_p = _declare("reduce_sum", NUMBER, _in_its_dtype(np.add), linearity="linear")
+in_every_size(reduce_sum_p)(reduce_sum_p)
 reduce_prod_p = _declare("reduce_prod", NUMBER, _in_its_dtype(np.multiply))
-reduce_max_p = in_every_size("products")(_declare("reduce_max", ANY, _in_its_dtype(np.maximum, lowest)))
-reduce_min_p = in_every_size("products")(_declare("reduce_min", ANY, _in_its_dtype(np.minimum, highest)))
+reduce_max_p = in_every_size("code")(_declare("reduce_max", ANY, _in_its_dtype(np.maximum, lowest)))
+reduce_min_p = in_every_size("code")(_declare("reduce_min", ANY, _in_its_dtype(np.minimum, highest)))
 reduce_and_p = _declare("reduce_and", BITS, _bitwise(np.logical_and, np.bitwise_and), linearity="constant")
 reduce_or_p = _declare("reduce_or", BITS, _bitwise(np.logical_or, np.bitwise_or), linearity="constant")
 reduce_xor_p = _declare("reduce_xor", BITS, _bitwise(np.logical_xor, np.bitwise_xor), linearity="constant")

@@ -74,8 +74,11 @@ def integer_power(x: Value, y: int) -> Value:
     """Return x**y by repeated squaring, the order in which compiled programs multiply too."""
     if type(x) not in NUMBERS or (y < 0 and type(x) is int):
         return formulas.integer_power(x, y)
+    if y < 0 and isinstance(x, complex):
+        return type(x)(formulas.reciprocal(integer_power(x, -y)))
     if y < 0:
-        return divide(type(x)(1), integer_power(x, -y))
+        out = divide(type(x)(1), integer_power(x, -y))
+        return out if out or y == -1 else integer_power(x, y // 2) * integer_power(x, y - y // 2)
     out, square = type(x)(1), x
     while y:
         out, y, square = out * square if y & 1 else out, y >> 1, square * square if y > 1 else square

@@ -122,7 +122,7 @@ def collapse(operand: Value, start_dimension: int, stop_dimension: int | None = 
     return reshape(operand, (*shape[:start], prod(shape[start:stop]), *shape[stop:]))
 
 
-transpose_p = in_every_size("products")(Primitive("transpose", linearity="linear"))
+transpose_p = in_every_size("code")(Primitive("transpose", linearity="linear"))
 
 
 @transpose_p.def_abstract_eval(cached=True)

@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from calque_core.known.run import def_joint_evaluation
+from calque_core.ops import formulas
 from calque_core.ops.approximate import declare_formula, polynomial
 from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
 from calque_core.ops.coefficients import SCALED_ERFC
 from calque_core.ops.compare import eq, le, lt, select
 from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
-from calque_core.ops.exponential import exp, log, sqrt, square
+from calque_core.ops.error_regions import ERF_REGIONS, ERF_SERIES, ERFC_REGIONS
+from calque_core.ops.exponential import complex_logistic_slope, exp, log, sqrt, square
 from calque_core.ops.operands import floating
 from calque_core.ops.rounding import floor
 from calque_core.types.avals import typeof
@@ -24,11 +27,38 @@ Value = Any
 
 
 def logistic_impl(x: Value) -> Value:
-    """Return 1 / (1 + exp(-x)); the exponential is taken where it cannot overflow."""
+    """Return 1 / (1 + exp(-x)); no exponential is taken where it can overflow."""
+    return _complex_logistic(x) if np.iscomplexobj(x) else _logistic_beside(_decay(x), x)
+
+
+def _complex_logistic(x: Value) -> Value:
     is_positive = np.real(x) >= 0
     z = np.exp(np.where(is_positive, np.negative(x), x))
-    one = np.ones_like(z)  # NumPy 2.0 computes bfloat16 beside a Python int in float32
-    return np.where(is_positive, one, z) / (one + z)
+    one = np.ones_like(z)
+    return _on_its_side(np.where(is_positive, one, z) / (one + z), x)
+
+
+def _on_its_side(out: Value, x: Value) -> Value:
+    """Return a function of complex x, real on the real axis, on the same side of it as x: a quotient loses -0.0."""
+    out = np.array(out)
+    out.imag = np.where(np.imag(x) == 0, np.imag(x), out.imag)
+    return out[()]
+
+
+def _decay(x: Value) -> Value:
+    """Return exp(-|x|), a new array."""
+    z = np.abs(x)
+    place = z if z.ndim else None
+    return np.exp(np.negative(z, out=place), out=place)
+
+
+def _logistic_beside(decay: Value, x: Value) -> Value:
+    """Return exp(min(x, 0)) / (1 + exp(-|x|)): the numerator is 1 or the decay."""
+    number = decay.dtype.type  # NumPy 2.0 computes bfloat16 beside a Python int in float32
+    out = np.minimum(x, number(0))
+    out = np.exp(out, out=out if out.ndim else None)
+    out /= decay + number(1)
+    return out
 
 
 logistic_p = declare("logistic", REAL_OR_COMPLEX, logistic_impl)
@@ -47,28 +77,38 @@ def logistic(x: Value) -> Value:
 
 
 def logistic_slope_impl(x: Value) -> Value:
-    """Return exp(-|x|) / (1 + exp(-|x|))**2; of complex numbers y (1 - y), where y = logistic(x)."""
+    """Return exp(-|x|) / (1 + exp(-|x|))**2; of complex numbers, the exponential of -x or x that does not overflow."""
     if np.iscomplexobj(x):
-        y = logistic_impl(x)
-        return y * (np.ones_like(y) - y)
-    z = np.abs(x)
-    place = z if z.ndim else None
-    z = np.exp(np.negative(z, out=place), out=place)
-    denominator = z + z.dtype.type(1)
+        return formulas.complex_logistic_slope(x)
+    return _slope_from(_decay(x))
+
+
+def _slope_from(decay: Value) -> Value:
+    """Return the derivative from exp(-|x|), whose array it overwrites."""
+    denominator = decay + decay.dtype.type(1)
     denominator *= denominator
-    z /= denominator
-    return z
+    decay /= denominator
+    return decay
+
+
+def _logistic_with_slope(x: Value) -> tuple[Value, Value]:
+    if np.iscomplexobj(x):
+        return logistic_impl(x), logistic_slope_impl(x)
+    decay = _decay(x)
+    return _logistic_beside(decay, x), _slope_from(decay)
 
 
 def logistic_slope_decomposition(x: Value) -> Value:
     """Return exp(-|x|) max(y, 1 - y)**2: no term cancels, and a compiled program has computed y already."""
+    if typeof(x).kind == "c":
+        return complex_logistic_slope(x)
     y = logistic(x)
-    other = sub(1.0, y)
-    return mul(y, other) if typeof(x).kind == "c" else mul(exp(neg(abs(x))), square(max(y, other)))
+    return mul(exp(neg(abs(x))), square(max(y, sub(1.0, y))))
 
 
 logistic_slope_p = declare("logistic_slope", REAL_OR_COMPLEX, logistic_slope_impl)
 logistic_slope_p.def_rule("decomposition", logistic_slope_decomposition)
+def_joint_evaluation(logistic_p, logistic_slope_p, _logistic_with_slope)
 
 
 def logistic_slope(x: Value) -> Value:
@@ -114,12 +154,11 @@ def _upper_tail(x: Value) -> Value:
 
 _UNDERFLOW = 100.0  # erfc(x) is 0 long before
 _LARGEST = 1e30  # the series is constant long before
-_ERF_SERIES = [2 / math.sqrt(math.pi) * (-1) ** n / (math.factorial(n) * (2 * n + 1)) for n in range(16)]
 
 
 def _erf_near_zero(x: Value) -> Value:
     """Return erf(x) for |x| < 0.75 by its power series (DLMF 7.6.1)."""
-    return mul(x, polynomial(square(min(abs(x), 1.0)), _ERF_SERIES))
+    return mul(x, polynomial(square(min(abs(x), 1.0)), ERF_SERIES))
 
 
 def _erf_formula(x: Value) -> Value:
@@ -133,8 +172,8 @@ def _erfc_formula(x: Value) -> Value:
     return select(lt(abs(x), 0.5), sub(1.0, _erf_near_zero(x)), far)
 
 
-erf_p = declare_formula("erf", _erf_formula, of_numbers=math.erf)
-erfc_p = declare_formula("erfc", _erfc_formula, of_numbers=math.erfc)
+erf_p = declare_formula("erf", _erf_formula, of_numbers=math.erf, regions={(): ERF_REGIONS})
+erfc_p = declare_formula("erfc", _erfc_formula, of_numbers=math.erfc, regions={(): ERFC_REGIONS})
 
 
 def erf(x: Value) -> Value:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.arithmetic import abs, add, mul, sub
+from calque_core.ops import formulas
+from calque_core.ops.arithmetic import abs, add, mul
 from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
-from calque_core.ops.exponential import exp, square
+from calque_core.ops.exponential import complex_logistic_slope, exp, square
 from calque_core.ops.operands import floating, floating_pair
 from calque_core.types.avals import typeof
 
@@ -165,12 +166,12 @@ def tanh(x: Value) -> Value:
 
 
 def tanh_slope_impl(x: Value) -> Value:
-    """Return 1 / cosh(x)**2 by an exponential that cannot overflow; of complex numbers 1 - tanh(x)**2.
+    """Return 1 / cosh(x)**2 by an exponential that cannot overflow.
 
     In place, since each new array of 32,000 numbers takes as long as all the arithmetic.
     """
     if np.iscomplexobj(x):
-        return np.ones_like(x) - np.square(np.tanh(x))
+        return np.multiply(4, formulas.complex_logistic_slope(np.add(x, x)))
     z = np.abs(x)
     place = z if z.ndim else None
     z = np.exp(np.negative(z, out=place), out=place)
@@ -184,10 +185,9 @@ def tanh_slope_impl(x: Value) -> Value:
 
 def tanh_slope_decomposition(x: Value) -> Value:
     """Return exp(-2 |x|) (1 + |tanh(x)|)**2: no term cancels, and a compiled program has computed tanh(x) already."""
-    y = tanh(x)
     if typeof(x).kind == "c":
-        return sub(1.0, square(y))
-    return mul(exp(mul(-2.0, abs(x))), square(add(1.0, abs(y))))
+        return mul(4.0, complex_logistic_slope(add(x, x)))
+    return mul(exp(mul(-2.0, abs(x))), square(add(1.0, abs(tanh(x)))))
 
 
 tanh_slope_p = declare("tanh_slope", REAL_OR_COMPLEX, tanh_slope_impl)

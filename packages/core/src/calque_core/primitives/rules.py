@@ -71,6 +71,9 @@ kinds: dict[str, KindInfo] = {
         "calque_autodiff",
         "calque_autodiff.deftranspose({name}_p, fn)",
     ),
+    "every_size": KindInfo(
+        "Code of '{name}' for all sizes not given", "calque_autodiff", '{name}_p.def_rule("every_size", fn)'
+    ),
     "jet": KindInfo("Taylor rule for '{name}' not implemented", "calque_jet", '{name}_p.def_rule("jet", fn)'),
     "batch": KindInfo(
         "Batching rule for '{name}' not implemented", "calque_batching", "calque_batching.defbatch({name}_p, fn)"

@@ -99,22 +99,23 @@ def elementwise_function(function: F) -> F:
     return types_decide(function)
 
 
-kinds_in_every_size: dict[Any, str] = {}
+kinds_in_every_size: dict[Any, Any] = {}
 """The functions and primitives whose operations do not depend on sizes, but for the numbers in them, by kind.
 
-Of "elements", the functions of `elementwise_function`, and of "products", such as `matmul` and `max` over some axes,
-not even numbers depend on sizes.  "cut" is for indices, "positions" for indices with arrays of positions, which are the
-second array; "sum" and "mean" are over some axes.
+Of "elements", the functions of `elementwise_function`, and of "code", such as `matmul` and `max` over some axes, not
+even numbers depend on sizes: the code for one size serves all.  Where numbers do, the kind is a primitive, whose rule
+of kind "every_size" gives the code for each size: `slice_p` for indices, `gather_p` for arrays of positions,
+`reduce_sum_p` for sums and means.
 """
 
 
-def in_every_size(kind: str) -> Callable[[T], T]:
+def in_every_size(kind: Any) -> Callable[[T], T]:
     """Return a decorator that promises what `kinds_in_every_size` says of a kind, for a function or a primitive.
 
     >>> from calque_core.extend import in_every_size, types_decide
     >>> from calque_core.lax import dot
     >>> @types_decide
-    ... @in_every_size("products")
+    ... @in_every_size("code")
     ... def squared_length(x):
     ...     return dot(x, x)
     """

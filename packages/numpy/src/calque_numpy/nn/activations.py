@@ -208,8 +208,21 @@ def squareplus(x: Value, b: Value = 4) -> Value:
     b = as_dtype(b, promoted_dtype("squareplus", x, b))
     is_right = lax.ge(x, 0)
     size = lax.select(is_right, x, lax.neg(x))
-    half = lax.add(lax.mul(size, 0.5), lax.mul(hypot(x, lax.sqrt(b)), 0.5))
+    is_far = lax.gt(size, lax.sqrt(b))
+    near = _near_squareplus(is_right, lax.select(is_far, 0, size), lax.select(is_far, 1, b))
+    far = _excess_of_squareplus(lax.select(is_far, size, 1), lax.select(is_far, b, 1))
+    return lax.select(is_far, lax.add(lax.select(is_right, x, 0), far), near)
+
+
+def _near_squareplus(is_right: Value, size: Value, b: Value) -> Value:
+    half = lax.mul(lax.add(size, hypot(size, lax.sqrt(b))), 0.5)
     return lax.select(is_right, half, lax.div(lax.mul(b, 0.25), lax.select(is_right, 1, half)))
+
+
+def _excess_of_squareplus(size: Value, b: Value) -> Value:
+    """Return (sqrt(size**2 + b) - size) / 2 as b / size / 2 / (1 + sqrt(1 + b / size**2)): no derivative cancels."""
+    quotient = lax.div(b, size)
+    return lax.div(lax.mul(quotient, 0.5), lax.add(1, lax.sqrt(lax.add(1, lax.div(quotient, size)))))
 
 
 # Functions with an exponential on the left

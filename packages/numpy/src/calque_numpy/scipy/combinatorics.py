@@ -16,7 +16,7 @@ from calque_core.extend import integer, scalar_dtype, stirling_series, where_any
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import check_dtypes
 from calque_numpy.scipy.floats import elementwise
-from calque_numpy.scipy.gammas import betaln, gamma, gammasgn, large_log_ratio
+from calque_numpy.scipy.gammas import betaln, digamma_step, gamma, gammasgn, large_log_ratio
 from calque_numpy.scipy.slopes import declare
 
 Value = Any
@@ -56,19 +56,38 @@ def poch(z: Value, m: Value, /) -> Value:
     >>> np.round(poch(2.0, np.array([0.0, 1.0, 3.0])), 12)
     array([ 1.,  2., 24.])
     """
-    total = lax.add(z, m)
+    most = 150.0 if typeof(z).dtype.itemsize == 8 else 30.0  # the other factor is finite
+    is_small = (z > 0.0) & (z < 1.0) & (m < most)  # poch(z, m) is z poch(z + 1, m - 1): the factor keeps its derivative
+    first, step = lax.select(is_small, z + 1.0, z), lax.select(is_small, m - 1.0, m)
+    return lax.select(is_small, z, 1.0) * rising_p.bind(first, step, z + m)
+
+
+def _rising_formula(z: Value, m: Value, total: Value) -> Value:
+    """Return gamma(total) / gamma(z), where total is z + m."""
     sign = lax.mul(gammasgn(total), gammasgn(z))
     out = lax.mul(sign, lax.exp(_log_rising(z, m, total)))
     return lax.select(lax.bitwise_and(lax.eq(m, 0.0), lax.ne(out, out)), lax.full_like(z, 1.0), out)
+
+
+# The slope in z counts that of the sum: the operand `total` has none.
+rising_p = declare(
+    "rising_factorial",
+    _rising_formula,
+    lambda out, z, m, total: out * digamma_step(z, m, total),
+    lambda out, z, m, total: out * lax.digamma(total),
+    lambda out, z, m, total: lax.full_like(out, 0.0),
+)
 
 
 def _log_rising(z: Value, m: Value, total: Value) -> Value:
     """Return log(|gamma(z + m) / gamma(z)|): from 8 on the logarithms are taken together, since they would cancel."""
     is_falling = lax.lt(m, 0.0)
     low, step = lax.select(is_falling, total, z), lax.select(is_falling, lax.neg(m), m)
-    are_large = lax.bitwise_and(lax.ge(low, 8.0), lax.lt(step, np.inf))
+    are_large, is_endless = lax.bitwise_and(lax.ge(low, 8.0), lax.lt(step, np.inf)), lax.eq(low, np.inf)
+    are_large = lax.bitwise_and(are_large, lax.bitwise_not(is_endless))
     low, step = lax.select(are_large, low, 8.0), lax.select(are_large, step, 1.0)
-    rising = lax.neg(lax.add(large_log_ratio(step, low), step))
+    rising = lax.select(is_endless, np.inf, lax.neg(lax.add(large_log_ratio(step, low), step)))
+    are_large = lax.bitwise_or(are_large, is_endless)
     small, first = lax.select(are_large, 1.0, total), lax.select(are_large, 1.0, z)
     apart = lax.sub(lax.lgamma(small), lax.lgamma(first))
     return lax.select(are_large, lax.select(is_falling, lax.neg(rising), rising), apart)
@@ -99,8 +118,10 @@ def _binomial_formula(n: Value, k: Value) -> Value:
         )
         exact, rounded = exact * factor / divisor, rounded * (factor / divisor)
     product = lax.select(exact < _EXACT, exact, rounded)
-    is_other = is_valid & ~is_product
+    is_endless = is_valid & (n == math.inf) & (k < math.inf)
+    is_other = is_valid & ~is_product & ~is_endless
     (other,) = where_any(is_other, _by_gammas, 1, lax.select(is_other, k, 1.0), lax.select(is_other, n_minus_k, 1.0))
+    other = lax.select(is_endless, math.inf, other)
     return lax.select(is_valid, lax.select(is_product, product, other), 0.0)
 
 
@@ -117,18 +138,18 @@ def _by_gammas(k: Value, n_minus_k: Value) -> tuple[Value]:
     return (lax.select(is_large, large, small),)
 
 
-def _binomial_slope(out: Value, n: Value, k: Value, after: Value) -> Value:
-    """Return the derivative in the numbers whose factorials are that of `after` and, in the divisor, of n - k."""
+def _binomial_slope(out: Value, n: Value, k: Value, step: Value, after: Value) -> Value:
+    """Return `out` times digamma(after + 1) - digamma(n - k + 1), whose arguments differ by the step."""
     is_valid = (n >= 0.0) & (k >= 0.0) & (k <= n)
-    argument = lax.select(is_valid, n - k, 1.0) + 1.0
-    return out * (lax.digamma(lax.select(is_valid, after, 1.0) + 1.0) - lax.digamma(argument))
+    rest, step, after = (lax.select(is_valid, x, y) for x, y in ((n - k, 1.0), (step, 0.0), (after, 1.0)))
+    return out * digamma_step(rest + 1.0, step, after + 1.0)
 
 
 binomial_p = declare(
     "binomial",
     _binomial_formula,
-    lambda out, n, k: _binomial_slope(out, n, k, n),
-    lambda out, n, k: -_binomial_slope(out, n, k, k),
+    lambda out, n, k: _binomial_slope(out, n, k, k, n),
+    lambda out, n, k: -_binomial_slope(out, n, k, k - (n - k), k),
 )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax, typeof
-from calque_core.extend import polynomial, scaled_erfc, scaled_erfc_slope
+from calque_core.extend import SCALED_ERFC_REGIONS, polynomial, scaled_erfc, scaled_erfc_slope
 from calque_core.extend.numpy_functions import array_of, as_dtype, implements_by_name
 from calque_numpy.scipy.floats import complex_dtype, elementwise, float_dtype
 from calque_numpy.scipy.slopes import declare
@@ -180,7 +180,7 @@ def _erfcx_slope(out: Value, x: Value) -> Value:
 
 
 _OVERFLOW = 64.0  # exp(x**2) overflows before
-erfcx_p = declare("erfcx", _erfcx_formula, _erfcx_slope)
+erfcx_p = declare("erfcx", _erfcx_formula, _erfcx_slope, regions={(): SCALED_ERFC_REGIONS})
 
 
 @elementwise(takes_complex=True)

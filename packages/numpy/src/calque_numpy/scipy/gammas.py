@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax, typeof
-from calque_core.extend import declare_formula, gamma_factors, integer, stirling_series
+from calque_core.extend import (
+    GAMMA_REGIONS,
+    declare_formula,
+    evaluate_together,
+    gamma_factors,
+    integer,
+    stirling_series,
+)
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, check_dtypes
 from calque_numpy.scipy.floats import elementwise, float_dtype
@@ -48,7 +55,7 @@ def _gamma_formula(x: Value) -> Value:
     return lax.select(lax.bitwise_or(_is_pole(x), lax.eq(x, -np.inf)), np.nan, out)
 
 
-gamma_p = declare_formula("gamma", _gamma_formula)
+gamma_p = declare_formula("gamma", _gamma_formula, regions={(): GAMMA_REGIONS})
 
 
 def gamma_jvp(primals: Value, tangents: Value) -> tuple[Value, Value]:
@@ -57,6 +64,7 @@ def gamma_jvp(primals: Value, tangents: Value) -> tuple[Value, Value]:
 
 
 gamma_p.def_rule("jvp", gamma_jvp)
+evaluate_together(gamma_p, lax.digamma_p)
 
 
 @elementwise()
@@ -166,8 +174,8 @@ def _positive_betaln(a: Value, b: Value) -> Value:
     is_large, are_large = lax.ge(b, 8.0), lax.ge(a, 8.0)
     p, q = lax.select(is_large, 1.0, a), lax.select(is_large, 1.0, b)
     small = lax.sub(lax.add(lax.lgamma(p), lax.lgamma(q)), lax.lgamma(lax.add(p, q)))
-    q = lax.select(is_large, b, 8.0)
-    mixed = lax.add(lax.lgamma(a), lax.add(large_log_ratio(a, q), a))
+    p, q = lax.select(is_large, a, 1.0), lax.select(is_large, b, 8.0)  # no infinite derivative of the other formula
+    mixed = lax.add(lax.lgamma(p), lax.add(large_log_ratio(p, q), p))
     p = lax.select(are_large, a, 8.0)
     total = lax.add(p, q)
     series = lax.sub(lax.add(stirling_series(p), stirling_series(q)), stirling_series(total))
@@ -193,7 +201,9 @@ def betaln(a: Value, b: Value, /) -> Value:
     is_positive = lax.bitwise_and(lax.gt(a, 0.0), lax.gt(b, 0.0))
     p, q = lax.select(is_positive, a, 1.0), lax.select(is_positive, b, 1.0)
     is_ordered = lax.le(p, q)
-    positive = _positive_betaln(lax.select(is_ordered, p, q), lax.select(is_ordered, q, p))
+    is_endless = lax.eq(lax.max(p, q), np.inf)
+    less, more = (lax.select(is_endless, 1.0, x) for x in (lax.select(is_ordered, p, q), lax.select(is_ordered, q, p)))
+    positive = lax.select(is_endless, -np.inf, _positive_betaln(less, more))
     p, q = lax.select(is_positive, 1.0, a), lax.select(is_positive, 1.0, b)
     other = lax.sub(lax.add(lax.lgamma(p), lax.lgamma(q)), lax.lgamma(lax.add(p, q)))
     return lax.select(is_positive, positive, other)
@@ -325,3 +335,27 @@ def _zeta(x: Value, q: Value) -> Value:
 def _riemann_zeta(x: Value) -> Value:
     """Implement the ufunc that SciPy's `zeta` calls without q."""
     return lax.zeta(x, lax.full_like(x, 1.0))
+
+
+_DIGAMMA = [float(b) for b in (-1 / 132, 1 / 240, -1 / 252, 1 / 120, -1 / 12)]  # -B_2k / (2k), DLMF 5.11.2
+_DIGAMMA = [-1 / 12, 691 / 32760, *_DIGAMMA]
+
+
+def digamma_step(x: Value, step: Value, total: Value) -> Value:
+    """Return digamma(total) - digamma(x), from 8 on without cancellation: also in its derivatives.
+
+    `total` is x + step; a sum of two would lose its digits, or those of the step.  The series in 1 / x**2 has a divided
+    difference by Horner's rule.
+    """
+    are_large = (x >= 8.0) & (total >= 8.0) & (total < np.inf)
+    small, small_total = lax.select(are_large, 1.0, x), lax.select(are_large, 1.0, total)
+    u, v = 1.0 / lax.select(are_large, x, 8.0), 1.0 / lax.select(are_large, total, 8.0)
+    ratio = lax.select(are_large, step, 0.0) * u
+    first, second = u * u, v * v
+    value, slope = lax.full_like(u, _DIGAMMA[0]), lax.full_like(u, 0.0)
+    for coefficient in _DIGAMMA[1:]:
+        value, slope = value * first + coefficient, slope * second + value
+    slope = slope * second + value
+    difference = ratio * v  # u - v
+    large = lax.log1p(ratio) + 0.5 * difference - difference * (u + v) * slope
+    return lax.select(are_large, large, lax.digamma(small_total) - lax.digamma(small))

@@ -6,7 +6,7 @@ unstable, the derivative is a rule, stored in core's table, so that this package
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import reduce, wraps
 from typing import Any
 
@@ -17,14 +17,18 @@ from calque_core.extend import where as place
 Value = Any
 Formula = Callable[..., Value]
 
+_NONE: Mapping[tuple[float, ...], Any] = {}
 
-def declare(name: str, formula: Formula, *slopes: Formula | str, kinds: str = "f") -> Primitive:
+
+def declare(name: str, formula: Formula, *slopes: Formula | str, kinds: str = "f", regions: Any = _NONE) -> Primitive:
     """Return a new primitive that is `formula` of its operands, with the derivative `slope(out, *primals)` in each.
+
+    `kinds` and `regions` are those of `declare_formula`.
 
     A text in the place of a slope names an operand whose derivative has no formula; a derivative in it is refused.
     Formula and slopes are written with operators: no operand is a Python scalar, which divides otherwise.
     """
-    primitive = declare_formula(name, wraps(formula)(lambda *args: formula(*map(strong, args))), kinds)
+    primitive = declare_formula(name, wraps(formula)(lambda *args: formula(*map(strong, args))), kinds, None, regions)
 
     def jvp(primals: Value, tangents: Value) -> tuple[Value, Value]:
         primals = [strong(x) for x in primals]

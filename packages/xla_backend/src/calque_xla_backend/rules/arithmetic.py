@@ -7,7 +7,6 @@ results to zero.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -15,7 +14,16 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from calque_core import ShapedArray
 from calque_core.extend import is_float, real_dtype, shaped_array
 from calque_core.lax import abs_p, add_any_p, add_p, div_p, max_p, min_p, mul_p, neg_p, rem_p, sign_p, sub_p
-from calque_xla_backend.define import IrValue, compare, elementwise, maximum, minimum, splat
+from calque_xla_backend.define import (
+    IrValue,
+    compare,
+    elementwise,
+    is_infinite,
+    maximum,
+    minimum,
+    splat,
+    with_infinite_size,
+)
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 
 # Arithmetic
@@ -32,7 +40,12 @@ elementwise(min_p, minimum)
 
 # Size and sign
 
-elementwise(abs_p, hlo.abs)
+
+@register_lowering(abs_p)
+def abs_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """Lower to StableHLO's absolute value, which has NaN for an infinite part beside NaN."""
+    (aval,), (out_aval,) = ctx.avals_in, ctx.avals_out
+    return [hlo.abs(x) if aval.kind != "c" else with_infinite_size(hlo.abs(x), x, out_aval)]
 
 
 @register_lowering(sign_p)
@@ -40,7 +53,8 @@ def sign_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """Return 0.0 for -0.0 as NumPy does; StableHLO returns -0.0."""
     (aval,) = ctx.avals_in
     if aval.kind == "c":
-        return [hlo.sign(_with_finite_direction(aval, x))]
+        out = hlo.sign(_with_finite_direction(aval, x))
+        return [hlo.select(compare("EQ", x, splat(0, aval)), splat(0, aval), out)]
     if not is_float(aval.dtype):
         return [hlo.sign(x)]
     zero = splat(0, aval)
@@ -50,8 +64,7 @@ def sign_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
 def _with_finite_direction(aval: ShapedArray, x: IrValue) -> IrValue:
     """Replace a number with one infinite part by 1, -1, i or -i: StableHLO divides it by its infinite size."""
     part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
-    zero, infinity = splat(0, part_aval), splat(math.inf, part_aval)
-    parts = hlo.real(x), hlo.imag(x)
-    is_infinite = [compare("EQ", hlo.abs(part), infinity) for part in parts]
-    ends = (hlo.select(is_end, hlo.sign(part), zero) for is_end, part in zip(is_infinite, parts))
-    return hlo.select(hlo.xor(*is_infinite), hlo.complex(*ends), x)
+    parts, zero = (hlo.real(x), hlo.imag(x)), splat(0, part_aval)
+    is_end = [is_infinite(part, part_aval) for part in parts]
+    ends = (hlo.select(is_at_end, hlo.sign(part), zero) for is_at_end, part in zip(is_end, parts))
+    return hlo.select(hlo.xor(*is_end), hlo.complex(*ends), x)

@@ -25,7 +25,16 @@ from calque_core.lax import (
     tan_p,
     tanh_p,
 )
-from calque_xla_backend.define import IrValue, compare, elementwise, splat, with_sign_of, with_zero_of
+from calque_xla_backend.define import (
+    IrValue,
+    compare,
+    elementwise,
+    is_infinite,
+    splat,
+    with_quadrant_of,
+    with_sign_of,
+    with_zero_of,
+)
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.rules.convert import in_single
 
@@ -84,7 +93,9 @@ def sin_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
         return [hlo.sine(x)]
     part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
     a, b = hlo.real(x), hlo.imag(x)
-    return [hlo.complex(_times_cosh(hlo.sine(a), b, part_aval), _times_sinh(hlo.cosine(a), b, part_aval))]
+    turn = hlo.select(hlo.is_finite(a), hlo.cosine(a), splat(math.nan, part_aval))  # XLA's NaN may have a sign
+    grown = _with_infinity(_times_sinh(turn, b, part_aval), a, b, part_aval)
+    return [hlo.complex(_times_cosh(hlo.sine(a), b, part_aval), grown)]
 
 
 @register_lowering(cos_p)
@@ -95,8 +106,14 @@ def cos_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
         return [hlo.cosine(x)]
     part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
     a, b = hlo.real(x), hlo.imag(x)
-    turn = hlo.negate(hlo.sine(a))
-    return [hlo.complex(_times_cosh(hlo.cosine(a), b, part_aval), _times_sinh(turn, b, part_aval))]
+    grown = _with_infinity(_times_cosh(hlo.cosine(a), b, part_aval), a, b, part_aval)
+    return [hlo.complex(grown, _times_sinh(hlo.negate(hlo.sine(a)), b, part_aval))]
+
+
+def _with_infinity(part: IrValue, a: IrValue, b: IrValue, aval: ShapedArray) -> IrValue:
+    """Return a part of a function of a + bi, infinite where b is and the angle a is infinite or NaN, as by C99."""
+    is_endless = hlo.and_(is_infinite(b, aval), hlo.not_(hlo.is_finite(a)))
+    return hlo.select(is_endless, splat(math.inf, aval), part)
 
 
 @register_lowering(tan_p)
@@ -118,25 +135,31 @@ def _on_its_side(aval: ShapedArray, x: IrValue, out: IrValue) -> IrValue:
     return hlo.complex(hlo.real(out), with_sign_of(hlo.abs(hlo.imag(out)), hlo.imag(x), part_aval))
 
 
-def _in_its_quadrant(aval: ShapedArray, x: IrValue, out: IrValue) -> IrValue:
-    """Return `out` with the signs of both parts of `x`, as odd functions have them, on each side of a branch cut."""
-    part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
-    parts = ((part(out), part(x)) for part in (hlo.real, hlo.imag))
-    return hlo.complex(*(with_sign_of(hlo.abs(size), side, part_aval) for size, side in parts))
-
-
 @register_lowering(asin_p)
 @in_single
 def asin_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     (aval,), out = ctx.avals_in, chlo.asin(x)
-    return [out if aval.kind != "c" else _in_its_quadrant(aval, x, out)]
+    if aval.kind != "c":
+        return [out]
+    part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
+    on_axis = hlo.complex(with_zero_of(hlo.real(out), hlo.real(x), part_aval), hlo.imag(out))
+    return [with_quadrant_of(on_axis, x, part_aval)]
 
 
 @register_lowering(acos_p)
 @in_single
 def acos_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """On the imaginary axis the real part of a complex result is pi / 2, beside NaN too."""
     (aval,), out = ctx.avals_in, chlo.acos(x)
-    return [out if aval.kind != "c" else _on_its_side(aval, hlo.negate(x), out)]
+    if aval.kind != "c":
+        return [out]
+    angle = _with_right_angle(hlo.real(out), hlo.real(x), shaped_array(aval.shape, real_dtype(aval.dtype)))
+    return [_on_its_side(aval, hlo.negate(x), hlo.complex(angle, hlo.imag(out)))]
+
+
+def _with_right_angle(angle: IrValue, a: IrValue, aval: ShapedArray) -> IrValue:
+    """Return an angle, which is pi / 2 where a is zero."""
+    return hlo.select(compare("EQ", a, splat(0, aval)), splat(math.pi / 2, aval), angle)
 
 
 @register_lowering(atan_p)
@@ -206,14 +229,23 @@ def _complex_tanh(aval: ShapedArray, x: IrValue) -> IrValue:
 @in_single
 def asinh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     (aval,), out = ctx.avals_in, chlo.asinh(x)
-    return [out if aval.kind != "c" else _in_its_quadrant(aval, x, out)]
+    if aval.kind != "c":
+        return [out]
+    part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
+    on_axis = hlo.complex(hlo.real(out), with_zero_of(hlo.imag(out), hlo.imag(x), part_aval))
+    return [with_quadrant_of(on_axis, x, part_aval)]
 
 
 @register_lowering(acosh_p)
 @in_single
 def acosh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
+    """On the imaginary axis the size of the imaginary part of a complex result is pi / 2, beside NaN too."""
     (aval,), out = ctx.avals_in, chlo.acosh(x)
-    return [out if aval.kind != "c" else _on_its_side(aval, x, out)]
+    if aval.kind != "c":
+        return [out]
+    angle = hlo.abs(hlo.imag(out))
+    angle = _with_right_angle(angle, hlo.real(x), shaped_array(aval.shape, real_dtype(aval.dtype)))
+    return [_on_its_side(aval, x, hlo.complex(hlo.real(out), angle))]
 
 
 @register_lowering(atanh_p)
@@ -236,8 +268,10 @@ def _complex_atanh(aval: ShapedArray, x: IrValue) -> IrValue:
         compare("EQ", hlo.abs(hlo.real(x)), splat(1, part_aval)), compare("LT", height, splat(_NEAR, part_aval))
     )
     beside = hlo.multiply(splat(0.5, part_aval), hlo.subtract(splat(math.log(2), part_aval), hlo.log(height)))
-    size = hlo.select(is_beside, beside, hlo.real(out))
-    return _in_its_quadrant(aval, x, hlo.complex(size, hlo.imag(out)))
+    size = with_zero_of(hlo.select(is_beside, beside, hlo.real(out)), hlo.real(x), part_aval)
+    has_no_angle = hlo.and_(compare("NE", x, x), hlo.not_(is_infinite(height, part_aval)))  # XLA's is pi / 2
+    angle = hlo.select(has_no_angle, splat(math.nan, part_aval), hlo.imag(out))
+    return with_quadrant_of(hlo.complex(size, angle), x, part_aval)
 
 
 _NEAR = 2.0**-30  # its square is below the last digit of 1
