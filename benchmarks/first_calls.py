@@ -1,8 +1,9 @@
-"""Rows: the first calls of a jitted training step in a process, until they are as fast as later ones.
+"""Rows: the first calls of a jitted training step, and of a gradient, in a process, until later ones are no faster.
 
 One idea: a fresh process calls the step from the first call on, each with the results of the one before, and waits for
 them.  The time is the processor's, in the thread that calls: the clock's has the interrupts of a shared machine, and
-one of them would be the longest call.
+one of them would be the longest call.  A gradient's process imports what a user's would, and no kit, whose imports
+would leave less to the first call.
 Read next: `second_process.py`, the first call of all.
 """
 
@@ -23,8 +24,8 @@ from kits import Kit, installed
 from measure import Effort, Samples
 from table import row
 
-EARLY, WARM = slice(1, 16), slice(40, 60)
-LAUNCH = """
+EARLY, WARM, TEN = slice(1, 16), slice(40, 60), slice(10)
+STEPS = """
 import json, sys, time
 from kits import kit
 from first_calls import nested_step
@@ -34,6 +35,33 @@ times = []
 for _ in range(60):
     started = time.thread_time()
     params, loss = library.block_until_ready(step(params, batch))
+    times.append((time.thread_time() - started) * 1e6)
+print(json.dumps(times))
+"""
+GRADIENTS = """
+import json, sys, time
+if sys.argv[1] == "calque":
+    import numpy
+    from calque import grad
+else:
+    import autograd.numpy as numpy
+    from autograd import grad
+
+random, sizes = numpy.random.default_rng(0), [8, 16, 16, 1]
+layers = [(random.normal(size=shape), numpy.zeros(shape[1])) for shape in zip(sizes, sizes[1:])]
+x, y = random.normal(size=(32, 8)), random.normal(size=(32, 1))
+
+def loss(layers):
+    h = x
+    for w, b in layers[:-1]:
+        h = numpy.tanh(h @ w + b)
+    w, b = layers[-1]
+    return numpy.mean((h @ w + b - y) ** 2)
+
+times = []
+for _ in range(60):
+    started = time.thread_time()
+    grad(loss)(layers)
     times.append((time.thread_time() - started) * 1e6)
 print(json.dumps(times))
 """
@@ -69,6 +97,16 @@ def warm_call(effort: Effort) -> Samples:
     return {library: [median(times[WARM]) for times in runs] for library, runs in launches(effort).items()}
 
 
+@row("grad of three layers of a network: the first 10 calls", "us", autograd=1.0)
+def first_gradients(effort: Effort) -> Samples:
+    return {library: [sum(times[TEN]) for times in runs] for library, runs in gradients(effort).items()}
+
+
+@row("grad of three layers of a network: the longest call after the second, by the second", "x")
+def longest_gradient(effort: Effort) -> Samples:
+    return {library: [max(times[2:]) / times[1] for times in runs] for library, runs in gradients(effort).items()}
+
+
 def by_a_warm_call(effort: Effort, choose: Callable[[list[float]], float]) -> Samples:
     """Return the chosen one of the early calls of each process, divided by a warm call of it."""
     return {
@@ -79,17 +117,28 @@ def by_a_warm_call(effort: Effort, choose: Callable[[list[float]], float]) -> Sa
 
 @functools.cache
 def launches(effort: Effort) -> dict[str, list[list[float]]]:
-    """Return the times of the calls of each launch, by library; the libraries take turns."""
-    libraries = [library for library in ("calque", "jax") if installed(library)]
-    rounds = [{library: launch(library) for library in libraries} for _ in range(effort.launches)]
-    return {library: [each[library] for each in rounds] for library in libraries}
+    """Return the times of the steps of each launch, by library."""
+    return in_turns(effort, STEPS, ("calque", "jax"))
 
 
-def launch(library: str) -> list[float]:
+@functools.cache
+def gradients(effort: Effort) -> dict[str, list[list[float]]]:
+    """Return the times of the gradients of each launch, by library."""
+    return in_turns(effort, GRADIENTS, ("calque", "autograd"))
+
+
+def in_turns(effort: Effort, program: str, libraries: tuple[str, ...]) -> dict[str, list[list[float]]]:
+    """Return the times of the calls of each launch, by library; the installed libraries take turns."""
+    present = [library for library in libraries if installed(library)]
+    rounds = [{library: launch(program, library) for library in present} for _ in range(effort.launches)]
+    return {library: [each[library] for each in rounds] for library in present}
+
+
+def launch(program: str, library: str) -> list[float]:
     """Return the microseconds of the calls in a fresh process."""
     folders = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
-    command = [sys.executable, "-c", LAUNCH, library]
+    command = [sys.executable, "-c", program, library]
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
     times: list[float] = json.loads(printed)
     return times

@@ -48,7 +48,7 @@ OPERATORS = {  # the modules of core for operators and ufuncs of tracers, withou
     "arrays": "late_methods numpy_arithmetic numpy_names numpy_protocol numpy_sequences operators properties",
     "ops": (
         "arithmetic axes broadcast compare complex convert create custom_closures declare exponential "
-        "formulas linear numpy_calls operands ordering paddings reduce rounding scalars shape tangents ties "
+        "formulas linear numpy_calls operands ordering paddings reduce rounding scalars shape tangents "
         "trigonometric weakness"
     ),
 }
@@ -135,6 +135,23 @@ def test_a_first_gradient_loads_these_modules_of_autodiff_and_the_rules_of_its_o
     core = {m for m in loaded if m.startswith(("calque_core.arrays", "calque_core.ops"))}
     assert core == modules_in("calque_core", {"": "", **OPERATORS}) - {"calque_core"}
     assert not {"calque_batching", "calque_jet", "calque_numpy", "dataclasses"} & loaded
+
+
+NETWORK = """
+import calque
+def loss(w):
+    return numpy.mean((numpy.tanh(numpy.ones((2, 3)) @ w + 1.0) @ numpy.ones((3, 1)) - 1.0) ** 2)
+calque.grad(loss)(numpy.ones((3, 3)))
+"""
+
+
+def test_the_first_gradient_of_a_network_loads_only_the_subjects_of_its_operations():
+    loaded = loaded_by(NETWORK)
+    arrays = {m.rpartition(".")[2] for m in loaded if m.startswith("calque_core.arrays.")}
+    assert arrays == {*OPERATORS["arrays"].split(), "numpy_products", "numpy_reductions"}
+    rules = {m.rpartition(".")[2] for m in loaded if m.startswith("calque_autodiff.rules.")}
+    assert rules == {"arithmetic", "dot", "exponential", "reduce", "trigonometric"}
+    assert not {"calque_core.extend.numpy_functions", "calque_core.ops.selection", "calque_core.ops.ties"} & loaded
 
 
 def test_the_gradient_of_a_sum_loads_no_products_no_orders_and_no_loops():

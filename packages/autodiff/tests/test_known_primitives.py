@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from calque_autodiff import defjvp, deftranspose, grad, linearize, value_and_grad, vjp
+from calque_autodiff.known import every_size
+from calque_autodiff.known.every_size import linearized_by_code
 from calque_autodiff.known.operation import linearized_operation
 from calque_autodiff.known.steps import Step
 from calque_autodiff.known.tables import linearizations
@@ -237,3 +239,21 @@ def test_parameters_that_compare_equal_have_operations_of_their_own(values):
 def text_number(value):
     """Return another number for each text."""
     return float(len(repr(value)))
+
+
+def test_code_for_arrays_of_other_sizes_is_prepared_when_another_size_is_met(monkeypatch):
+    prepared = []
+
+    def by_code(known, program, by_rules):
+        prepared.append(program)
+        return linearized_by_code(known, program, by_rules)
+
+    monkeypatch.setattr(every_size, "linearized_by_code", by_code)
+    linearizations.clear()
+    gradient = grad(lambda x: lax.reduce_sum(lax.dot(x, x)))
+    for _ in range(4):
+        gradient(X)
+    assert linearizations.known
+    assert not prepared
+    np.testing.assert_array_equal(gradient(X[1:]), 2 * X[1:])
+    assert prepared

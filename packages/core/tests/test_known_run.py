@@ -132,6 +132,15 @@ def test_code_of_a_choice_beside_a_number_has_the_bits_of_evaluation(dtype, is_t
     assert (got.dtype, got.tobytes()) == (want.dtype, want.tobytes())
 
 
+def test_an_array_that_the_ufunc_repeats_has_no_name_in_the_text_so_that_more_programs_have_the_same():
+    texts = []
+    for fun, y in ((lambda x, y: lax.add(x, lax.broadcast(y, (2,))), np.ones(3)), (lax.add, np.ones((2, 3)))):
+        program, code = make_jaxpr(fun)(np.ones((2, 3)), y), StraightLine()
+        arguments = code.arguments(program.invars)
+        texts.append((arguments, code.results(program), code.lines))
+    assert texts[0] == texts[1] == (["x0", "x1"], ["x2"], ["x2 = k0(x0, x1)"])
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_numbers_beside_doubles_are_arrays_of_rank_zero_with_the_same_results(dtype):
     x = np.linspace(-2.0, 2.0, 5).astype(dtype)

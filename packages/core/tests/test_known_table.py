@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import ShapedArray
-from calque_core.extend import KnownOperations, advance_rule_epoch, exact_params
+from calque_core.extend import HAS_SIZES, KnownOperations, advance_rule_epoch, exact_params
 from calque_core.lax import neg_p
 
 
@@ -131,6 +131,20 @@ def test_another_rank_dtype_a_size_of_0_or_1_or_a_large_array_has_a_plan_of_its_
 def test_a_plan_that_cannot_be_shared_is_one_for_its_shape():
     plans = KnownOperations(lambda aval: aval.shape, lambda plan, shapes, aval: None)
     assert of_shapes(plans, (2,), (3,), (4,), (5,), (5,), (5,)) == [None, None, (4,), None, None, (5,)]
+
+
+def test_another_shape_tells_whether_a_plan_can_be_shared():
+    asked = []
+
+    def has_sizes(shapes):
+        asked.append(shapes)
+        return HAS_SIZES
+
+    plans = KnownOperations(lambda aval: aval.shape, lambda plan, shapes, aval: has_sizes)
+    assert of_shapes(plans, (2,), (3,), (4,), (4,), (4,)) == [None, None, (4,), (4,), (4,)]
+    assert asked == []
+    assert of_shapes(plans, (5,), (6,), (5,), (5,)) == [None, None, None, (5,)]
+    assert asked == [((5,),)]
 
 
 def test_shared_plans_are_the_first_to_be_dropped(monkeypatch):

@@ -103,3 +103,11 @@ def test_a_late_function_is_imported_at_rest_at_its_first_call(module_of):
 def test_a_module_that_is_not_installed_is_an_error_of_the_import():
     with pytest.raises(ModuleNotFoundError, match="module_that_nobody_wrote"):
         import_at_rest("module_that_nobody_wrote")
+
+
+def test_a_module_that_is_loaded_is_found_without_a_block(monkeypatch):
+    entered = []
+    monkeypatch.setattr("calque_core.late.entered", lambda *args, **options: entered.append(args))
+    with tracing(Trace(current_trace())):
+        assert import_at_rest("math") is math
+    assert entered == []

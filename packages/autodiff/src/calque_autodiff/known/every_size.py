@@ -11,7 +11,7 @@ Read next: `lines.py`; `operation.py`, which makes operations from the rules, fo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from calque_autodiff.known.operation import dual_operation, linearized_operation
 from calque_autodiff.known.steps import DualOperation, LinearizedOperation, Pull, PullCode
 from calque_core import Jaxpr, JaxprEqn, Primitive, ShapedArray, evaluation
 from calque_core.extend import (
+    HAS_SIZES,
     LOOKS_AT_FLOATS,
     Call,
     CodeTrace,
@@ -67,17 +68,20 @@ def _shared(
     if known is LOOKS_AT_FLOATS:
         return lambda shapes: known
     typed, settings = call.typed(), known.code.settings
-    by_rules = partial(_by_rules, typed, derive, settings)
-    kind = kinds_in_every_size.get(typed.operation)
-    if isinstance(kind, Primitive):
+
+    @cache
+    def in_shapes() -> InShapes[T] | None:
+        by_rules = partial(_by_rules, typed, derive, settings)
+        kind = kinds_in_every_size.get(typed.operation)
+        if not isinstance(kind, Primitive):
+            return by_code(known.code, known.operation.program, by_rules)  # type: ignore[no-any-return]
         lines = _lines_of(kind, known, typed)
-        made = None if lines is None else partial(by_lines, lines, by_rules, settings)
-    else:
-        made = by_code(known.code, known.operation.program, by_rules)
-    if made is None:
-        return None
+        return None if lines is None else partial(by_lines, lines, by_rules, settings)
 
     def for_shapes(shapes: Shapes) -> Known | None:
+        made = in_shapes()  # most operations never meet another size, and this takes a tenth of their code
+        if made is None:
+            return HAS_SIZES  # type: ignore[no-any-return]
         of_arrays, operands = iter(shapes), zip(typed.avals, typed.is_number)
         avals = [aval if m else shaped_array(next(of_arrays), aval.dtype, aval.weak_type) for aval, m in operands]
         code = made(avals)

@@ -15,10 +15,11 @@ from calque_autodiff.known.copies import dual_function, linearized_function
 from calque_autodiff.known.every_size import dual_in_every_size, linearized_in_every_size
 from calque_autodiff.known.operation import dual_operation, linearized_operation
 from calque_autodiff.traces.jvp_trace import JVPTrace
-from calque_core import Primitive, Trace, evaluation
+from calque_core import Trace, evaluation
 from calque_core.extend import (
     Call,
     CodeTrace,
+    JaxprFunction,
     Known,
     KnownOperations,
     Operation,
@@ -58,8 +59,8 @@ def _known(code: Derive, copies: Derive, call: Call) -> Known | None:
 
 def _coded(code: Derive, operation: Operation, typed: TypedCall) -> Any:
     program = operation.program
-    is_primitive = type(typed.operation) is Primitive
-    if not (is_primitive or (makes_its_results(program) and holds_equations_alone(program))):
+    is_program = type(typed.operation) is JaxprFunction  # of a function, `operation_of` asks the same
+    if is_program and not (makes_its_results(program) and holds_equations_alone(program)):
         return None
     return code(operation, typed.is_mine)
 

@@ -15,9 +15,8 @@ from typing import Any
 from calque_autodiff.checks import check_terms
 from calque_autodiff.define import check_known, defjvp, deflinear, deftranspose, not_linear
 from calque_autodiff.signs import defsigns
-from calque_core import Tracer, UndefinedPrimal, add_tangents, typeof
-from calque_core.extend import NUMPY_AVALS, share, spread, zero_tangent
-from calque_core.extend.numpy_functions import greater, greater_equal, less, less_equal
+from calque_core import Tracer, UndefinedPrimal, add_tangents, extend, typeof
+from calque_core.extend import NUMPY_AVALS, spread, zero_tangent
 from calque_core.lax import (
     abs_p,
     add_any_p,
@@ -156,15 +155,27 @@ defjvp(
 )
 
 
+def where_greater(x: Value, y: Value, out: Value) -> Value:
+    """Return 1 where x > y, and a half where both are equal."""
+    compare = extend.numpy_functions  # late imports: few programs choose
+    return extend.share(compare.greater_equal(x, y), compare.greater(x, y), out)
+
+
+def where_less(x: Value, y: Value, out: Value) -> Value:
+    """Return 1 where x < y, and a half where both are equal."""
+    compare = extend.numpy_functions
+    return extend.share(compare.less_equal(x, y), compare.less(x, y), out)
+
+
 defjvp(
     max_p,
-    lambda x_dot, out, x, y: mul(x_dot, share(greater_equal(x, y), greater(x, y), out)),
-    lambda y_dot, out, x, y: mul(y_dot, share(less_equal(x, y), less(x, y), out)),
+    lambda x_dot, out, x, y: mul(x_dot, where_greater(x, y, out)),
+    lambda y_dot, out, x, y: mul(y_dot, where_less(x, y, out)),
 )
 defjvp(
     min_p,
-    lambda x_dot, out, x, y: mul(x_dot, share(less_equal(x, y), less(x, y), out)),
-    lambda y_dot, out, x, y: mul(y_dot, share(greater_equal(x, y), greater(x, y), out)),
+    lambda x_dot, out, x, y: mul(x_dot, where_less(x, y, out)),
+    lambda y_dot, out, x, y: mul(y_dot, where_greater(x, y, out)),
 )
 not_linear(rem_p, max_p, min_p)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from calque_autodiff.define import defbilinear
-from calque_autodiff.rules.shape import inverse
 from calque_core import UndefinedPrimal, typeof
 from calque_core.extend import Shape
 from calque_core.lax import DotDimensionNumbers, Precisions, convert_element_type, dot_general, dot_general_p, transpose
@@ -15,16 +14,12 @@ Value = Any
 Pair = tuple[Shape, Shape]
 
 
-class CotangentPlan(NamedTuple):
-    """How the cotangent of an operand comes of the result's cotangent and the other operand.
+CotangentPlan = tuple[DotDimensionNumbers, bool, Shape]
+"""How the cotangent of an operand comes of the result's cotangent and the other operand.
 
-    They are contracted with `dimension_numbers`, the result's cotangent on the left unless `other_is_left`; then the
-    axes of the product are permuted.
-    """
-
-    dimension_numbers: DotDimensionNumbers
-    other_is_left: bool
-    permutation: Shape
+They are contracted with the dimension numbers, the result's cotangent on the left unless the flag says that the other
+operand is; then the axes of the product are permuted.
+"""
 
 
 @lru_cache(maxsize=4096)
@@ -36,7 +31,7 @@ def cotangent_plan(x_ndim: int, y_ndim: int, contract: Pair, batch: Pair, x_is_l
     left, the free axes of x come last.
 
     >>> cotangent_plan(2, 2, ((0,), (1,)), ((), ()), False)  # of y, in dot(x, y)
-    CotangentPlan(dimension_numbers=(((0,), (0,)), ((), ())), other_is_left=True, permutation=(0, 1))
+    ((((0,), (0,)), ((), ())), True, (0, 1))
     """
     (x_contract, y_contract), (x_batch, y_batch) = contract, batch
     x_free, y_free = free_axes(x_ndim, x_contract, x_batch), free_axes(y_ndim, y_contract, y_batch)
@@ -45,9 +40,10 @@ def cotangent_plan(x_ndim: int, y_ndim: int, contract: Pair, batch: Pair, x_is_l
     contracted = tuple(axis for _, axis in sorted(zip(y_contract, x_contract)))
     y_first = (*x_batch, *contracted, *x_free)
     if y_first == tuple(range(x_ndim)):  # as for the weights of a dense layer: no permutation is left
-        return CotangentPlan(((y_free, ct_free), (y_batch, ct_batch)), True, y_first)
-    permutation = inverse((*x_batch, *x_free, *contracted))
-    return CotangentPlan(((ct_free, y_free), (ct_batch, y_batch)), False, tuple(permutation))
+        return ((y_free, ct_free), (y_batch, ct_batch)), True, y_first
+    order = (*x_batch, *x_free, *contracted)
+    permutation = tuple(sorted(range(x_ndim), key=order.__getitem__))  # undoes the order
+    return ((ct_free, y_free), (ct_batch, y_batch)), False, permutation
 
 
 def free_axes(ndim: int, contract: Shape, batch: Shape) -> Shape:

@@ -12,7 +12,7 @@ import numpy as np
 from calque_autodiff.define import defjvp, deflinear, not_linear, zero_derivative
 from calque_autodiff.known.lines import Lines, Maker
 from calque_core import Jaxpr, JaxprEqn, Literal, ShapedArray, extend, typeof
-from calque_core.extend import Shape, broadcast_reduced, extremes, zero_tangent
+from calque_core.extend import Shape, broadcast_reduced, zero_tangent
 from calque_core.lax import (
     argmax_p,
     argmin_p,
@@ -37,7 +37,7 @@ def extreme_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape, keepdims: bo
     """Average the tangents of the elements that equal the result; an extreme of nothing is constant."""
     if not typeof(x).size:
         return zero_tangent(out)
-    is_extreme, count = extremes(x, out, axes)
+    is_extreme, count = extend.extremes(x, out, axes)  # a late import: most reductions are sums
     return div(reduce_sum(mul(x_dot, is_extreme), axes, keepdims=keepdims), count)
 
 

@@ -17,11 +17,10 @@ LATE = {
     "at": "at",
     "devices": "device to_device",
     "indexing": "__getitem__ __iter__ __len__ __setitem__",
-    "methods": (
-        "T mT real imag conj conjugate dot reshape transpose flatten sort __matmul__ __rmatmul__ __round__ __contains__"
-    ),
-    "numpy_moments": "mean var std",
-    "numpy_reductions": "sum prod max min argmax argmin any all",
+    "methods": "T mT real imag conj conjugate reshape transpose flatten sort __round__ __contains__",
+    "numpy_moments": "var std",
+    "numpy_products": "dot __matmul__ __rmatmul__",
+    "numpy_reductions": "sum prod mean max min argmax argmin any all",
     "numpy_shapes": "ravel swapaxes squeeze astype copy clip round",
 }
 _AT_ONCE = ("shape", "dtype", "ndim", "size", "itemsize", "nbytes")  # in properties.py

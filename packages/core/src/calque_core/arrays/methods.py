@@ -16,15 +16,12 @@ import numpy as np
 
 from calque_core import lax
 from calque_core.arrays import numpy_reductions, numpy_shapes
-from calque_core.arrays.numpy_products import dot, matmul
 from calque_core.arrays.numpy_protocol import implements
-from calque_core.arrays.operators import fallback
 from calque_core.frames.source import where
 from calque_core.ops.weakness import number, weak
 from calque_core.primitives.primitive import Primitive
 from calque_core.traces.tracer import own_array, view_of
-from calque_core.types.array_methods import array_method, array_operation, array_property, in_every_size, types_decide
-from calque_core.types.avals import _aval_functions as operand_types
+from calque_core.types.array_methods import array_method, array_operation, array_property, in_every_size
 from calque_core.types.avals import typeof
 
 Value = Any
@@ -71,8 +68,6 @@ def imag(val: Value) -> Value:
 
 
 # Methods
-
-array_method(dot)
 
 
 @array_operation
@@ -122,17 +117,3 @@ def __contains__(self: Value, value: Value) -> bool:
 def sort(self: Value, *_: Any, **__: Any) -> None:
     """Refuse: NumPy's method sorts in place."""
     raise TypeError(f"x.sort(){where()} would change a traced array or a device array in place. Use numpy.sort(x).")
-
-
-@array_operation
-@types_decide
-@in_every_size("code")
-def __matmul__(self: Value, other: Value) -> Value:
-    return matmul(self, other) if type(other) in operand_types else fallback(matmul, self, other, other)
-
-
-@array_operation
-@types_decide
-@in_every_size("code")
-def __rmatmul__(self: Value, other: Value) -> Value:
-    return matmul(other, self) if type(other) in operand_types else fallback(matmul, other, self, other)

@@ -56,6 +56,11 @@ def number(x: Value) -> Value:
     return as_dtype(x, _INT8) if kind(x) == "b" else x
 
 
+def truth(x: Value) -> Value:
+    """Return bools: whether each element is nonzero."""
+    return as_result(x) if kind(x) == "b" else lax.ne(x, 0)
+
+
 def real(name: str, x: Value) -> Value:
     """Return the operand of a function of real numbers, as a float."""
     if kind(x) == "c":

@@ -1,11 +1,12 @@
-"""NumPy's means and deviations: `mean var std`, with NumPy's signatures and dtypes.
+"""NumPy's deviations: `var std`, with NumPy's signatures and dtypes.
 
-One idea: floats of 16 bits are summed in 32 bits, integers as doubles; a mask leaves elements out of sums and counts.
+One idea: a variance is a mean of squares, with the dtypes of `mean` and a divisor of its own.
+
+Read next: `numpy_reductions.py`, for means.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -13,70 +14,23 @@ import numpy as np
 from calque_core import lax
 from calque_core.arrays.numpy_arithmetic import as_dtype
 from calque_core.arrays.numpy_protocol import implements, refuse
-from calque_core.arrays.numpy_reductions import fill_masked, reduced_axes, reduced_count
+from calque_core.arrays.numpy_reductions import (
+    fill_masked,
+    mean_dtypes,
+    mean_over,
+    per_count,
+    reduced_axes,
+    reduced_count,
+)
 from calque_core.frames.source import where as place
 from calque_core.ops.axes import Axes
 from calque_core.traces.tracer import is_tracer
-from calque_core.types.array_methods import array_operation, in_every_size
+from calque_core.types.array_methods import array_operation
 from calque_core.types.avals import is_array_like, short_repr, typeof
-from calque_core.types.dtypes import canonicalize_dtype, is_float, kind_of
+from calque_core.types.dtypes import is_float
 
 Value = Any
 DType = Any
-
-
-def _mean_dtypes(dtype: np.dtype[Any], out_dtype: DType) -> tuple[np.dtype[Any], np.dtype[Any]]:
-    """Return the dtype in which a mean is computed, and the dtype of the result."""
-    if out_dtype is not None:
-        return canonicalize_dtype(out_dtype), canonicalize_dtype(out_dtype)
-    if kind_of(dtype) in "biu":
-        return canonicalize_dtype(np.float64), canonicalize_dtype(np.float64)
-    return (np.dtype(np.float32), dtype) if dtype.itemsize < 4 else (dtype, dtype)
-
-
-@implements(np.mean)
-@array_operation
-@in_every_size(lax.reduce_sum_p)
-def mean(
-    a: Value,
-    axis: Axes = None,
-    dtype: DType = None,
-    out: None = None,
-    keepdims: bool = False,
-    *,
-    where: Value = True,
-) -> Value:
-    """Return the mean over `axis`.
-
-    Dtype: kept for floats (floats of 16 bits are summed in 32 bits); float64 for integers and bools.
-    The mean of no elements is NaN.
-    Raises: ValueError for an axis out of range; TypeError for `out`.
-
-    >>> import numpy as np
-    >>> from calque_core import jaxpr_as_fun, make_jaxpr
-    >>> x = np.array([[1, 2], [3, 4]])
-    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.mean(x, axis=0))(x))(x)
-    [array([2., 3.])]
-    """
-    refuse("mean", out=out)
-    aval = typeof(a)
-    axes = reduced_axes("mean", axis, aval.ndim)
-    inner, outer = _mean_dtypes(aval.dtype, dtype)
-    return as_dtype(_mean(as_dtype(a, inner), axes, where, keepdims), outer)
-
-
-def _mean(a: Value, axes: tuple[int, ...], where: Value, keepdims: bool) -> Value:
-    total = lax.reduce_sum(fill_masked(a, where, 0), axes, keepdims=keepdims)
-    count = reduced_count(typeof(a).shape, axes, where, keepdims)
-    return _per(total, count, count)
-
-
-def _per(total: Value, divisor: Value, count: Value) -> Value:
-    """Return total / divisor; of `count` elements, a divisor of 0 gives infinity or NaN, without a warning."""
-    if isinstance(divisor, (int, float)) and divisor == 0:
-        factor = as_dtype(lax.select(lax.gt(total, 0), math.inf, math.nan), typeof(total).dtype) if count else math.nan
-        return lax.mul(total, factor)
-    return lax.div(total, as_dtype(divisor, typeof(total).dtype))
 
 
 @implements(np.var)
@@ -114,16 +68,16 @@ def var(  # noqa: PLR0913  (the signature is NumPy's)
     if not is_array_like(ddof) or typeof(ddof).shape:
         raise TypeError(f"var of {aval}{place()}: ddof is {short_repr(ddof)}. Give a number.")
     axes = reduced_axes("var", axis, aval.ndim)
-    inner, outer = _mean_dtypes(aval.dtype, dtype)
+    inner, outer = mean_dtypes(aval.dtype, dtype)
     if not is_float(inner) or (aval.kind == "c") != (inner.kind == "c"):
         raise TypeError(f"var of {aval}{place()} cannot be computed with dtype={inner}. Remove dtype.")
     a = as_dtype(a, inner)
     if mean is None:
-        mean = _mean(a, axes, where, keepdims=True)
+        mean = mean_over(a, axes, where, keepdims=True)
     deviation = fill_masked(a - as_dtype(mean, inner), where, 0)
     total = lax.reduce_sum(_squared_size(deviation), axes, keepdims=keepdims)
     count = reduced_count(aval.shape, axes, where, keepdims)
-    out = _per(total, _positive(count, ddof if correction is None else correction), count)
+    out = per_count(total, _positive(count, ddof if correction is None else correction), count)
     return out if dtype is None and outer.kind == "c" else as_dtype(out, outer)
 
 

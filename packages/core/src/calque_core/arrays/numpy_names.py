@@ -32,9 +32,11 @@ UFUNCS = {
 METHODS = {"calque_core.arrays.ufunc_methods": "accumulate, outer, reduce, reduceat"}
 FUNCTIONS = {
     "calque_core.arrays.methods": "imag, real",
-    "calque_core.arrays.numpy_moments": "mean, std, var",
+    "calque_core.arrays.numpy_moments": "std, var",
     "calque_core.arrays.numpy_products": "dot",
-    "calque_core.arrays.numpy_reductions": ("all, any, argmax, argmin, max, max as amax, min, min as amin, prod, sum"),
+    "calque_core.arrays.numpy_reductions": (
+        "all, any, argmax, argmin, max, max as amax, mean, min, min as amin, prod, sum"
+    ),
     "calque_core.arrays.numpy_shapes": (
         "clip, copy, ndim, ravel, reshape, round, round as around, shape, size, squeeze, swapaxes, transpose"
     ),

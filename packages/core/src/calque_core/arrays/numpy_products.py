@@ -1,8 +1,10 @@
-"""NumPy's matrix products: `matmul`, which broadcasts leading axes, and `dot`, which does not.
+"""NumPy's matrix products: `matmul` and the operator `@`, which broadcast leading axes, and `dot`, which does not.
 
 One idea: each is one `dot_general`.  An operand with two axes or fewer is never broadcast: one contraction covers
 all leading axes of the other operand.
 """
+
+# ruff: noqa: N807  (methods are functions here: array_methods.py says why)
 
 from __future__ import annotations
 
@@ -13,13 +15,15 @@ import numpy as np
 from calque_core import lax
 from calque_core.arrays.numpy_arithmetic import as_dtype, kind
 from calque_core.arrays.numpy_protocol import implements, refuse
+from calque_core.arrays.operators import fallback
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
 from calque_core.ops.dot import PrecisionLike
 from calque_core.ops.operands import check_dtypes
 from calque_core.ops.weakness import strong
-from calque_core.types.array_methods import in_every_size, types_decide
+from calque_core.types.array_methods import array_method, array_operation, in_every_size, types_decide
+from calque_core.types.avals import _aval_functions as operand_types
 from calque_core.types.avals import typeof
 
 Value = Any
@@ -60,6 +64,20 @@ def matmul(x1: Value, x2: Value, *, precision: PrecisionLike = None, preferred_e
     return _matmul_batches(x1, x2, options)
 
 
+@array_operation
+@types_decide
+@in_every_size("code")
+def __matmul__(self: Value, other: Value) -> Value:
+    return matmul(self, other) if type(other) in operand_types else fallback(matmul, self, other, other)
+
+
+@array_operation
+@types_decide
+@in_every_size("code")
+def __rmatmul__(self: Value, other: Value) -> Value:
+    return matmul(other, self) if type(other) in operand_types else fallback(matmul, other, self, other)
+
+
 def _misfit(name: str, x: Value, y: Value, problem: str, advice: str) -> ShapeError:
     return ShapeError(f"{name} of {typeof(x)} and {typeof(y)}{where()}: {problem}. {advice}.")
 
@@ -91,6 +109,7 @@ def _matmul_batches(x1: Value, x2: Value, options: Options) -> Value:
 
 
 @implements(np.dot)
+@array_method
 @types_decide
 @in_every_size("code")
 def dot(

@@ -1,9 +1,9 @@
-"""NumPy's reductions: `sum prod max min any all argmax argmin`, with NumPy's signatures and dtypes.
+"""NumPy's reductions: `sum prod mean max min any all argmax argmin`, with NumPy's signatures and dtypes.
 
 One idea: a reduction of `lax` keeps the dtype and drops the axes; a reduction of NumPy widens small integers, counts
 bools, and keeps axes on request.  Each function is also a method of arrays, with the same name and arguments.
 
-Read next: `numpy_moments.py`, `mean var std`.
+Read next: `numpy_moments.py`, `var std`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax
-from calque_core.arrays.numpy_arithmetic import as_dtype
+from calque_core.arrays.numpy_arithmetic import as_dtype, truth
 from calque_core.arrays.numpy_protocol import implements, reductions, refuse
-from calque_core.arrays.numpy_ufuncs import truth
 from calque_core.frames.source import where as place
 from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
 from calque_core.ops.broadcast import broadcast_to
@@ -165,6 +164,64 @@ def prod(  # noqa: PLR0913  (NumPy's arguments, and an option of JAX's)
     if initial is None or (isinstance(initial, (int, float)) and initial == 1):
         return product
     return lax.mul(product, as_dtype(initial, typeof(product).dtype))
+
+
+# Means
+
+
+def mean_dtypes(dtype: np.dtype[Any], out_dtype: DType) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """Return the dtype in which a mean is computed, and the dtype of the result."""
+    if out_dtype is not None:
+        return canonicalize_dtype(out_dtype), canonicalize_dtype(out_dtype)
+    if kind_of(dtype) in "biu":
+        return canonicalize_dtype(np.float64), canonicalize_dtype(np.float64)
+    return (np.dtype(np.float32), dtype) if dtype.itemsize < 4 else (dtype, dtype)
+
+
+@implements(np.mean)
+@array_operation
+@in_every_size(lax.reduce_sum_p)
+def mean(
+    a: Value,
+    axis: Axes = None,
+    dtype: DType = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: Value = True,
+) -> Value:
+    """Return the mean over `axis`.
+
+    Dtype: kept for floats (floats of 16 bits are summed in 32 bits); float64 for integers and bools.
+    The mean of no elements is NaN.
+    Raises: ValueError for an axis out of range; TypeError for `out`.
+
+    >>> import numpy as np
+    >>> from calque_core import jaxpr_as_fun, make_jaxpr
+    >>> x = np.array([[1, 2], [3, 4]])
+    >>> jaxpr_as_fun(make_jaxpr(lambda x: np.mean(x, axis=0))(x))(x)
+    [array([2., 3.])]
+    """
+    refuse("mean", out=out)
+    aval = typeof(a)
+    axes = reduced_axes("mean", axis, aval.ndim)
+    inner, outer = mean_dtypes(aval.dtype, dtype)
+    return as_dtype(mean_over(as_dtype(a, inner), axes, where, keepdims), outer)
+
+
+def mean_over(a: Value, axes: tuple[int, ...], where: Value, keepdims: bool) -> Value:
+    """Return the mean over axes, in the dtype of `a`; NaN for no elements."""
+    total = lax.reduce_sum(fill_masked(a, where, 0), axes, keepdims=keepdims)
+    count = reduced_count(typeof(a).shape, axes, where, keepdims)
+    return per_count(total, count, count)
+
+
+def per_count(total: Value, divisor: Value, count: Value) -> Value:
+    """Return total / divisor; of `count` elements, a divisor of 0 gives infinity or NaN, without a warning."""
+    if isinstance(divisor, (int, float)) and divisor == 0:
+        factor = as_dtype(lax.select(lax.gt(total, 0), math.inf, math.nan), typeof(total).dtype) if count else math.nan
+        return lax.mul(total, factor)
+    return lax.div(total, as_dtype(divisor, typeof(total).dtype))
 
 
 # Extremes

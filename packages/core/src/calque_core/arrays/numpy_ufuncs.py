@@ -19,6 +19,7 @@ from calque_core.arrays.numpy_arithmetic import (
     kind,
     number,
     real,
+    truth,
 )
 from calque_core.ops.declare import as_result
 from calque_core.ops.exponential import log_add_exp
@@ -206,11 +207,6 @@ def isinf(x: Value) -> Value:
     if kind(x) == "c":
         return lax.bitwise_or(isinf(lax.real(x)), isinf(lax.imag(x)))
     return lax.ne(x, x) if kind(x) in "biu" else lax.eq(lax.abs(x), math.inf)
-
-
-def truth(x: Value) -> Value:
-    """Return bools: whether each element is nonzero."""
-    return as_result(x) if kind(x) == "b" else lax.ne(x, 0)
 
 
 def logical_and(x: Value, y: Value) -> Value:

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax
-from calque_core.arrays.numpy_arithmetic import as_dtype
+from calque_core.arrays.numpy_arithmetic import as_dtype, truth
 from calque_core.arrays.numpy_protocol import implementation, reductions, refuse
 from calque_core.arrays.numpy_reductions import keep_axes, reduced_axes, sum_dtype
 from calque_core.arrays.numpy_sequences import array_of
-from calque_core.arrays.numpy_ufuncs import truth
 from calque_core.errors import NumpyRuleError
 from calque_core.frames.source import where as place
 from calque_core.ops.axes import Axes, canonical_axis, integers

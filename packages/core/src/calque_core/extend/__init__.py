@@ -66,7 +66,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.batch_axes import merge_axis, split_axis
     from calque_core.ops.bessel import bessel_decay
     from calque_core.ops.bessel_regions import I0_REGIONS, I1_REGIONS
-    from calque_core.ops.broadcast import spread
+    from calque_core.ops.broadcast import broadcast_reduced, spread
     from calque_core.ops.callback import register_effects_barrier
     from calque_core.ops.collective import check_free_name
     from calque_core.ops.complex import real_dtype
@@ -110,7 +110,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.scatter import scatter_windows
     from calque_core.ops.scatter_writes import combine_lines
     from calque_core.ops.orders import elements_at, positions, sort_by
-    from calque_core.ops.selection import broadcast_reduced, extremes
+    from calque_core.ops.selection import extremes
     from calque_core.ops.shard_map import shard_type
     from calque_core.ops.shard_specs import body_axes, manual_mesh
     from calque_core.ops.slides import Window
@@ -135,7 +135,9 @@ if _TYPE_CHECKING:
     from calque_core.known.operation import (
         Operation, holds_equations_alone, known_of, makes_its_results, operation_of, staged_apart,
     )
-    from calque_core.known.table import LOOKS_AT_FLOATS, Known, KnownOperations, all_run_known, attempt, run_code
+    from calque_core.known.table import (
+        HAS_SIZES, LOOKS_AT_FLOATS, Known, KnownOperations, all_run_known, attempt, run_code,
+    )
     from calque_core.staging.jit_tracer import JitTracer, new_eqn
     from calque_core.known.record import recorder
     from calque_core.staging.stage import SCALAR_TYPES, BorrowingTrace, CodeTrace, JaxprTrace, records_alone
@@ -212,7 +214,7 @@ _LATE = {
     "calque_core.ops.batch_axes": "merge_axis, split_axis",
     "calque_core.ops.bessel": "bessel_decay",
     "calque_core.ops.bessel_regions": "I0_REGIONS, I1_REGIONS",
-    "calque_core.ops.broadcast": "spread",
+    "calque_core.ops.broadcast": "broadcast_reduced, spread",
     "calque_core.ops.callback": "register_effects_barrier",
     "calque_core.ops.collective": "check_free_name",
     "calque_core.ops.complex": "real_dtype",
@@ -256,7 +258,7 @@ _LATE = {
     "calque_core.ops.scatter": "scatter_windows",
     "calque_core.ops.scatter_writes": "combine_lines",
     "calque_core.ops.orders": "elements_at, positions, sort_by",
-    "calque_core.ops.selection": "broadcast_reduced, extremes",
+    "calque_core.ops.selection": "extremes",
     "calque_core.ops.shard_map": "shard_type",
     "calque_core.ops.shard_specs": "body_axes, manual_mesh",
     "calque_core.ops.slides": "Window",
@@ -282,7 +284,7 @@ _LATE = {
         "Operation, holds_equations_alone, known_of, makes_its_results, operation_of, staged_apart"
     ),
     "calque_core.staging.jit_tracer": "JitTracer, new_eqn",
-    "calque_core.known.table": "LOOKS_AT_FLOATS, Known, KnownOperations, all_run_known, attempt, run_code",
+    "calque_core.known.table": "HAS_SIZES, LOOKS_AT_FLOATS, Known, KnownOperations, all_run_known, attempt, run_code",
     "calque_core.known.record": "recorder",
     "calque_core.staging.stage": "SCALAR_TYPES, BorrowingTrace, CodeTrace, JaxprTrace, records_alone",
     "calque_core.start_requests": (
@@ -350,8 +352,8 @@ __all__ = [
     "has_jaxpr", "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text",
     "is_debugging", "check_program", "run_program", "as_declared", "forwarded_inputs",
     # Programs as functions that call NumPy, one per types of the operands
-    "LOOKS_AT_FLOATS", "Known", "KnownOperations", "all_run_known", "allow_known", "Call", "TypedCall", "Operation",
-    "operands_to_record",
+    "HAS_SIZES", "LOOKS_AT_FLOATS", "Known", "KnownOperations", "all_run_known", "allow_known", "Call", "TypedCall",
+    "Operation", "operands_to_record",
     "known_of", "operation_of", "attempt", "run_code", "exact_params", "StraightLine", "is_straight", "JaxprFunction",
     "has_no_sizes", "is_large",
     "merge_equal_equations", "Option", "add_option", "holds_equations_alone", "makes_its_results", "recorder",

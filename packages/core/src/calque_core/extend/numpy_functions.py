@@ -16,13 +16,13 @@ if _TYPE_CHECKING:
     from calque_core.arrays.methods import imag, real
     from calque_core.arrays.numpy_arithmetic import (
         absolute, as_dtype, divmod, fabs, float_power, floor_divide, fmod, left_shift, positive, power, reciprocal,
-        remainder, right_shift, sign, square, true_divide,
+        remainder, right_shift, sign, square, true_divide, truth,
     )
-    from calque_core.arrays.numpy_moments import deviation_of, mean, std, var
+    from calque_core.arrays.numpy_moments import deviation_of, std, var
     from calque_core.arrays.numpy_products import dot, matmul
     from calque_core.arrays.numpy_protocol import implements_by_name, on_host, refuse
     from calque_core.arrays.numpy_reductions import (
-        all, any, argmax, argmin, fill_masked, keep_axes, max, min, prod, reduced_axes, sum, sum_dtype,
+        all, any, argmax, argmin, fill_masked, keep_axes, max, mean, min, prod, reduced_axes, sum, sum_dtype,
     )
     from calque_core.arrays.numpy_sequences import KINDS, SCALARS, array_of, with_arrays, with_items
     from calque_core.arrays.numpy_shapes import (
@@ -31,7 +31,7 @@ if _TYPE_CHECKING:
     from calque_core.arrays.numpy_ufuncs import (
         arctan2, bitwise_count, conjugate, deg2rad, float_operands, fmax, fmin, heaviside, hypot, isfinite, isinf,
         isnan, log10, log2, logaddexp, logical_and, logical_not, logical_or, logical_xor, nextafter, rad2deg,
-        rint, trunc, truth,
+        rint, trunc,
     )
     from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integers, one_or_several
     from calque_core.ops.broadcast import broadcast_to
@@ -51,13 +51,13 @@ _LATE = {
     "calque_core.arrays.methods": "imag, real",
     "calque_core.arrays.numpy_arithmetic": (
         "absolute, as_dtype, divmod, fabs, float_power, floor_divide, fmod, left_shift, positive, power, reciprocal, "
-        "remainder, right_shift, sign, square, true_divide"
+        "remainder, right_shift, sign, square, true_divide, truth"
     ),
-    "calque_core.arrays.numpy_moments": "deviation_of, mean, std, var",
+    "calque_core.arrays.numpy_moments": "deviation_of, std, var",
     "calque_core.arrays.numpy_products": "dot, matmul",
     "calque_core.arrays.numpy_protocol": "implements_by_name, on_host, refuse",
     "calque_core.arrays.numpy_reductions": (
-        "all, any, argmax, argmin, fill_masked, keep_axes, max, min, prod, reduced_axes, sum, sum_dtype"
+        "all, any, argmax, argmin, fill_masked, keep_axes, max, mean, min, prod, reduced_axes, sum, sum_dtype"
     ),
     "calque_core.arrays.numpy_sequences": "KINDS, SCALARS, array_of, with_arrays, with_items",
     "calque_core.arrays.numpy_shapes": (
@@ -66,7 +66,7 @@ _LATE = {
     "calque_core.arrays.numpy_ufuncs": (
         "arctan2, bitwise_count, conjugate, deg2rad, float_operands, fmax, fmin, heaviside, hypot, isfinite, isinf, "
         "isnan, log10, log2, logaddexp, logical_and, logical_not, logical_or, logical_xor, nextafter, rad2deg, "
-        "rint, trunc, truth"
+        "rint, trunc"
     ),
     "calque_core.ops.axes": "Axes, canonical_axes, canonical_axis, integers, one_or_several",
     "calque_core.ops.broadcast": "broadcast_to",

@@ -115,7 +115,7 @@ def staged_apart(staging: Any, function: Callable[..., list[Value]], avals: Sequ
     It is None if such equations must not be recorded again.
     """
     trace = staging(evaluation)
-    with eval_context(), tracing(trace):
+    with tracing(trace):
         program: Jaxpr = trace.finish(function(*map(trace.new_arg, avals)))
     return program if holds_equations_alone(program) else None
 

@@ -68,12 +68,13 @@ class StraightLine:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.names: dict[Any, str] = {}
+        self._num_names = 0  # in order of appearance: equal programs have equal texts
         self.constants: dict[str, Value] = {}
         self.private: set[Var] = set()
 
     def arguments(self, variables: Sequence[Var]) -> list[str]:
         """Name the arguments of a program."""
-        return [self.names.setdefault(v, f"x{len(self.names)}") for v in variables]
+        return list(map(self._variable, variables))
 
     def results(self, program: Jaxpr, private: Collection[Var] = ()) -> list[str]:
         """Append a line per equation of a program, and one that drops dead values; return the program's results.
@@ -101,7 +102,7 @@ class StraightLine:
                 operands = [self._constant_array(x) if type(x) is Literal else self.name(x) for x in eqn.invars]
             if into is not None:
                 operands.append(f"out={self.name(into)}" if function in _BY_KEYWORD else self.name(into))
-            names = [self.names.setdefault(v, f"x{len(self.names)}") for v in eqn.outvars]
+            names = list(map(self._variable, eqn.outvars))
             target = f"({', '.join(names)},)" if eqn.primitive.multiple_results else names[0]
             self.lines.append(f"{target} = {self.constant(function)}({', '.join(operands)})")
             self._drop(v for v in dead if v not in named_twice)
@@ -118,7 +119,7 @@ class StraightLine:
     def _evaluate_jointly(self, joint: _Joint, operands: Sequence[str]) -> None:
         """Append the evaluation of two equations, at the place of the first."""
         if joint.outs[0] not in self.names:
-            names = [self.names.setdefault(v, f"x{len(self.names)}") for v in joint.outs]
+            names = list(map(self._variable, joint.outs))
             self.lines.append(f"{', '.join(names)} = {self.constant(joint.function)}({', '.join(operands)})")
 
     def adds(self, program: Jaxpr, total: str) -> bool:
@@ -128,6 +129,13 @@ class StraightLine:
             operands = [total, *self.results(addition.operands)]
             self.lines.append(f"{self.constant(addition.add)}({', '.join(operands)})")
         return addition is not None
+
+    def _variable(self, v: Var) -> str:
+        """Return the name of a variable of the text, a new one for a variable without a name."""
+        if v not in self.names:
+            self.names[v] = f"x{self._num_names}"
+            self._num_names += 1
+        return self.names[v]
 
     def name(self, atom: Atom) -> str:
         """Return the name of an operand."""

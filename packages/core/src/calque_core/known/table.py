@@ -55,6 +55,9 @@ class Known(NamedTuple):
 LOOKS_AT_FLOATS: Any = Option()
 """Stands in a table for a function whose equations depend on the values of floats, as those of `x**0.5` may."""
 
+HAS_SIZES: Any = Option()
+"""Tells that the entry of an operation, as another size shows, serves arrays of its own sizes alone."""
+
 
 @mark_wrapper
 def by_rules(trace: Any, operation: Any, args: Sequence[Value], options: Params) -> Value:
@@ -75,8 +78,9 @@ class KnownOperations(Generic[T]):
     A table without `make` has the entries that its owner gives to `keep`.
 
     Where the sizes of an operation do not matter, `share(entry, shapes, *facts)`, for an entry made for operands of
-    these shapes, may return a function from other shapes to the entry for them, or to None.  Then meetings in all sizes
-    count together, but for sizes of 0 and 1.
+    these shapes, may return a function from other shapes to the entry for them, or to None; or, at its first call, to
+    `HAS_SIZES`: most operations never meet another size.  Then meetings in all sizes count together, but for sizes of 0
+    and 1.
 
     >>> from calque_core.extend import KnownOperations
     >>> table = KnownOperations(lambda text: text.upper())
@@ -174,7 +178,10 @@ class KnownOperations(Generic[T]):
                 count = max(count, in_sizes)
                 self._shared[form] = count + 1
             elif in_sizes is not None:
-                return self._of_other_sizes(tuple(key), in_sizes(shapes), count)
+                of_these = in_sizes(shapes)
+                if of_these is not HAS_SIZES:
+                    return self._of_other_sizes(tuple(key), of_these, count)
+                self._shared[form] = None
         if count < (self._meetings if self._counts[key[0]] < _MANY else 4 * self._meetings):
             self.known[tuple(key)] = count + 1
             return None

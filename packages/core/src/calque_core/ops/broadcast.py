@@ -248,3 +248,14 @@ def spread(x: Value, out: Value) -> Value:
     """
     shape = typeof(out).shape
     return broadcast(x, shape) if shape and not typeof(x).shape else x
+
+
+def broadcast_reduced(out: Value, shape: Shape, axes: Shape) -> Value:
+    """Return a reduced array, with its axes kept or not, in its former shape `shape`: repeated along `axes`."""
+    kept = range(len(shape))
+    return broadcast_in_dim(out, shape, kept if has_axes(out, shape) else [axis for axis in kept if axis not in axes])
+
+
+def has_axes(out: Value, shape: Shape) -> bool:
+    """Tell whether a reduction over some axes of an array of `shape` kept them."""
+    return len(typeof(out).shape) == len(shape)

@@ -9,24 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.ops.broadcast import broadcast_in_dim
+from calque_core.ops.broadcast import broadcast_reduced, has_axes
 from calque_core.ops.compare import eq
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.reduce import reduce_sum
 from calque_core.types.avals import Shape, typeof
 
 Value = Any
-
-
-def broadcast_reduced(out: Value, shape: Shape, axes: Shape) -> Value:
-    """Return a reduced array, with its axes kept or not, in its former shape `shape`: repeated along `axes`."""
-    kept = range(len(shape))
-    return broadcast_in_dim(out, shape, kept if has_axes(out, shape) else [axis for axis in kept if axis not in axes])
-
-
-def has_axes(out: Value, shape: Shape) -> bool:
-    """Tell whether a reduction over some axes of an array of `shape` kept them."""
-    return len(typeof(out).shape) == len(shape)
 
 
 def extremes(x: Value, out: Value, axes: Shape) -> tuple[Value, Value]:

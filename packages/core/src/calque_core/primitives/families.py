@@ -16,11 +16,9 @@ from typing import Any
 from calque_core.late import import_at_rest
 
 Kind = str | tuple[str, str]
+Families = frozenset[str]
 
-
-Column = tuple[str, frozenset[str]]  # a package of rules, and the families that have a module there
-
-columns: dict[str, list[Column]] = {}  # by kind
+columns: dict[str, dict[str, Families]] = {}  # by kind, then by package of rules: the families that have a module there
 
 
 class AdaptedRules(dict[Any, Any]):
@@ -64,14 +62,15 @@ def declare_column(package: str, families: Iterable[str], kinds: Iterable[str]) 
 
     The module `package.family` is imported at the first look-up of a rule for a primitive of that family.
     """
-    column = package, frozenset(families)
+    new = frozenset(families)
     for kind in kinds:
-        columns.setdefault(kind, []).append(column)
+        column = columns.setdefault(kind, {})
+        column[package] = column.get(package, new) | new
 
 
 def import_rules(family: str, kind: Kind) -> None:
     """Import the modules with rules of one kind for the primitives of a family."""
-    for package, families in columns.get(general_kind(kind), ()):
+    for package, families in columns.get(general_kind(kind), _NO_COLUMN).items():
         if family in families:
             import_at_rest(f"{package}.{family}")
 
@@ -79,7 +78,10 @@ def import_rules(family: str, kind: Kind) -> None:
 def _imports(family: str, kind: Kind, module: str) -> bool:
     """Tell whether the first look-up of a rule imports a module."""
     package, _, name = module.rpartition(".")
-    return name == family and any(package == p and family in of_p for p, of_p in columns.get(general_kind(kind), ()))
+    return name == family and family in columns.get(general_kind(kind), _NO_COLUMN).get(package, ())
+
+
+_NO_COLUMN: dict[str, Families] = {}
 
 
 def import_rules_to_change(family: str, kind: Kind, declaring: str) -> None:
@@ -93,7 +95,7 @@ def import_rules_to_change(family: str, kind: Kind, declaring: str) -> None:
 
 def import_column(kind: Kind) -> None:
     """Import all modules with rules of one kind."""
-    for package, families in columns.get(general_kind(kind), ()):
+    for package, families in columns.get(general_kind(kind), _NO_COLUMN).items():
         for family in sorted(families):
             import_at_rest(f"{package}.{family}")
 
@@ -112,7 +114,7 @@ def is_family_module(module: str) -> bool:
     package, _, family = module.rpartition(".")
     if package in ("calque_core.ops", "calque_core.primitives"):
         return True
-    return any(name == package and family in families for column in columns.values() for name, families in column)
+    return any(family in column.get(package, ()) for column in columns.values())
 
 
 def declaring_module() -> str:
