@@ -33,6 +33,7 @@ from calque_core import (
 from calque_core.context import active, here
 from calque_core.extend import KnownOperations
 from calque_core.jaxprs.walk import nested_jaxprs
+from calque_core.known.table import by_rules
 from calque_xla_backend import device_put, jit
 
 PAIRS = [(outer, inner) for outer in TRANSFORMATIONS for inner in (*TRANSFORMATIONS, None)]
@@ -83,9 +84,10 @@ class InjectedError(Exception):
 def bomb(monkeypatch):
     """Return `bomb(k, error)`: the k-th operation bound from then on raises.
 
-    No operation has a plan: the code of a plan binds nothing.
+    No operation is known: code binds nothing.
     """
     monkeypatch.setattr(KnownOperations, "find", lambda *_: None)
+    monkeypatch.setattr(KnownOperations, "call", lambda self, *call: by_rules(*call))
     bind = Primitive.bind
     counter = {"left": None, "error": None}
 
