@@ -1,4 +1,4 @@
-"""The primitive that applies a program.  The pass that inlines it is used by operations, so it lives below them.
+"""The primitive that applies a program.  Operations use `inline_calls`, so it lives below them.
 
 Read next: `ops/jit.py`, its evaluation and its rules.
 """
