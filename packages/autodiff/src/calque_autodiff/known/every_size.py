@@ -11,7 +11,7 @@ Read next: `lines.py`; `operation.py`, which makes operations from the rules, fo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -69,8 +69,7 @@ def _shared(
         return lambda shapes: known
     typed, settings = call.typed(), known.code.settings
 
-    @cache
-    def in_shapes() -> InShapes[T] | None:
+    def prepared() -> InShapes[T] | None:
         by_rules = partial(_by_rules, typed, derive, settings)
         kind = kinds_in_every_size.get(typed.operation)
         if not isinstance(kind, Primitive):
@@ -78,13 +77,17 @@ def _shared(
         lines = _lines_of(kind, known, typed)
         return None if lines is None else partial(by_lines, lines, by_rules, settings)
 
+    made: list[InShapes[T] | None] = []  # most operations never meet another size; this takes a tenth of their code
+
     def for_shapes(shapes: Shapes) -> Known | None:
-        made = in_shapes()  # most operations never meet another size, and this takes a tenth of their code
-        if made is None:
+        if not made:
+            made.append(prepared())
+        (in_shapes,) = made
+        if in_shapes is None:
             return HAS_SIZES  # type: ignore[no-any-return]
         of_arrays, operands = iter(shapes), zip(typed.avals, typed.is_number)
         avals = [aval if m else shaped_array(next(of_arrays), aval.dtype, aval.weak_type) for aval, m in operands]
-        code = made(avals)
+        code = in_shapes(avals)
         return None if code is None else Known(known.operation, code)
 
     return for_shapes
