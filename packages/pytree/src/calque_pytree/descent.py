@@ -253,7 +253,7 @@ def match_dict_lines(keys: NodeData, variable: str, children: Sequence[str], con
 
 
 def has_other_keys(tree: Tree, keys: list[str]) -> bool:
-    """Return whether `tree` is anything but a dict with exactly these strings in this order; an enumeration may equal one."""
+    """Return whether `tree` is no dict of these string keys, in order; a key that equals one may be no string."""
     if type(tree) is not dict or len(tree) != len(keys):
         return True
     return not all(map(is_, tree, keys)) and ([*tree] != keys or {*map(type, tree)} != {str})
