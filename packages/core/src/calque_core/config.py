@@ -123,6 +123,7 @@ def enable_checks(value: bool = True) -> scope:
 
     Evaluation also checks that traced indices are in bounds, unless a `mode` handles other indices.
     A backward pass also checks that no derivative rule joins a known number to a tangent.
+    Known operations pass their rules; an error that their code raises alone is a RuntimeError with their name.
     Raises: TypeError, inside the block, where an evaluated result differs in type from the primitive's type rule;
     IndexError for an index out of bounds.
 

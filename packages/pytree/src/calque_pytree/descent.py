@@ -110,10 +110,10 @@ class Descent:
         if self.nodes[first] is None:
             return []
         body, leaves = self.lines(first, first + item.run.size)
-        found = f"({targets(leaves)})"
-        if body and body[-1].startswith(f"{found} = ") and not body[-1].endswith(" below"):  # that checks the length
-            found = body.pop().removeprefix(f"{found} = ")
-        body += [f"o{first} += {found}"] if leaves else []
+        values = f"({targets(leaves)})"
+        if body and body[-1].startswith(f"{values} = ") and not body[-1].endswith(" below"):  # that checks the length
+            values = body.pop().removeprefix(f"{values} = ")
+        body += [f"o{first} += {values}"] if leaves else []
         return [f"o{first} = []", f"for n{first} in r{first}:", *indented(body or ["pass"]), f"r{first} = o{first}"]
 
 

@@ -21,7 +21,7 @@ Value = Any
 
 
 class LinearizedFunction(NamedTuple):
-    """A function on operands of known types, some of which have tangents, cut in two.
+    """A function on operands of known types, cut in two; some operands have tangents.
 
     `record_known(trace, position, *tracers)` appends the equations of the results and of residuals.
     `record_linear(trace, position, *atoms, *tracers)`, of residuals, then tangents, appends those of the tangents;

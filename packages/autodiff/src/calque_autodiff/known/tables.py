@@ -33,7 +33,6 @@ from calque_core.extend import (
 
 _MOST_DERIVATIVES = 3  # one inside the other: the code of more is large, and pays after dozens of calls only
 Derive = Callable[[Operation, Sequence[bool]], Any]
-Share = Callable[[Known, TypedCall, Callable[[Operation, Sequence[bool]], Any]], Any]
 
 
 def known_derivatives(table: KnownOperations[Known], parent: Trace) -> KnownOperations[Known] | None:

@@ -34,12 +34,12 @@ def beta_density(a: Value, b: Value, x: Value) -> Value:
     is_far = bitwise_and(one_is_infinite(a, b), gt(mul(x, sub(1.0, x)), 0.0))
     a, b = (select(is_far, full_like(y, 1.0), y) for y in (a, b))  # no nan for the derivative to meet
     is_end = bitwise_and(eq(b, 1.0), eq(x, 1.0))
-    others = mul(sub(b, 1.0), log1p(neg(select(is_end, 0.0, x))))
-    rest = sub(others, sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b))))
+    log_power = mul(sub(b, 1.0), log1p(neg(select(is_end, 0.0, x))))
+    log_factor = sub(log_power, sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b))))
     is_power = lt(a, 8.0)  # the square of a half, whose power is finite; a logarithm would lose digits in the exponent
     power = pow(select(is_power, x, 1.0), mul(0.5, sub(select(is_power, a, 1.0), 1.0)))
     exponent = select(is_power, 0.0, power_logarithm(sub(a, 1.0), x))
-    half = mul(power, exp(mul(0.5, add(rest, exponent))))
+    half = mul(power, exp(mul(0.5, add(log_factor, exponent))))
     density = mul(half, half)
     return select(is_far, zeros_like(density), density)
 

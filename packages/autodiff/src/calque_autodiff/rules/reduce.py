@@ -72,13 +72,12 @@ def sum_in_every_size(program: Jaxpr, others: Sequence[Value]) -> Maker | None:
     aval, eqns = program.in_avals[0], program.eqns
     if len(program.invars) > 1 or not eqns or not _adds(eqns[0], aval):
         return None
-    total, *rest = eqns
-    if not rest:
-        return partial(_lines_of_sum, total.params)
-    count: Any = rest[0].invars[-1]
-    axes = total.params["axes"]
-    is_mean = len(rest) == 1 and rest[0].primitive is div_p and type(count) is Literal
-    return partial(_lines_of_mean, total.params, count) if is_mean and count.val == _count(aval, axes) else None
+    params = eqns[0].params
+    if len(eqns) == 1:
+        return partial(_lines_of_sum, params)
+    count: Any = eqns[1].invars[-1]
+    is_mean = len(eqns) == 2 and eqns[1].primitive is div_p and type(count) is Literal
+    return partial(_lines_of_mean, params, count) if is_mean and count.val == _count(aval, params["axes"]) else None
 
 
 def _lines_of_sum(params: dict[str, Any], aval: ShapedArray) -> Lines:

@@ -211,7 +211,7 @@ class Call(NamedTuple):
         return self._typed(self.operands, self.kinds)
 
     def typed_without_floats(self) -> TypedCall:
-        """Return the same typed with floats as arguments that are no operands."""
+        """Return the same operation with floats as arguments that are no operands."""
         return self._typed([x for x in self.operands if type(x) not in FLOATS], self.kinds - FLOATS)
 
     def _typed(self, operands: Sequence[Value], kinds: Kinds) -> TypedCall:

@@ -1,8 +1,8 @@
 """Programs of operations on elements, and of products: made for arrays of one shape, they serve arrays of all sizes.
 
 One idea: the code of such a program has no size in it, since ufuncs broadcast and products take the sizes of their
-operands.  So it is made once, and not once per shape: data of other lengths at each call, such
-as sentences or batches, find it all the same.
+operands.  So it is made once, and not once per shape: data of other lengths at each call, such as sentences or batches,
+find it all the same.
 
 Read next: `table.py`, which keeps one entry for all sizes.
 """

@@ -48,7 +48,7 @@ class Span(Record):
 
 
 class Pieces:
-    """A function of places in adjacent spans, counted from 0 in pieces, of which 1 has the number `per_unit`.
+    """A function of places in adjacent spans, counted from 0 in pieces; an interval of length 1 has `per_unit` pieces.
 
     The table is made at the first evaluation.  Places that are nan give nan; others beyond the spans have no meaning.
 
@@ -115,7 +115,7 @@ _MANY = 2048  # places
 
 
 def _evaluated(table: Array, whole: Array, part: Array) -> Array:
-    """Return the values at places, of which `whole` is the number of the piece."""
+    """Return the values at places: `whole` is the number of the piece, `part` the place in it."""
     index = whole.astype(np.intp)
     if index.size < _MANY:
         return _horner(table.take(index, -1, None, "clip"), part)

@@ -119,10 +119,10 @@ class Regions(Record):
                 for total, out in zip(totals, self._of_region(region, operand.take(places), wide.take(places))):
                     total[places] = out
                 is_left[places] = False
-        rest = np.flatnonzero(is_left)
-        if rest.size:
+        outside = np.flatnonzero(is_left)
+        if outside.size:
             for total, function in zip(totals, self.elsewhere):
-                total[rest] = function(x.take(rest).astype(dtype, copy=False))
+                total[outside] = function(x.take(outside).astype(dtype, copy=False))
         return totals
 
     def _of_region(self, region: Region, operand: Array, x: Array) -> list[Array]:

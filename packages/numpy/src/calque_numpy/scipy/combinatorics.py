@@ -141,8 +141,8 @@ def _by_gammas(k: Value, n_minus_k: Value) -> tuple[Value]:
 def _binomial_slope(out: Value, n: Value, k: Value, step: Value, after: Value) -> Value:
     """Return `out` times digamma(after + 1) - digamma(n - k + 1), whose arguments differ by the step."""
     is_valid = (n >= 0.0) & (k >= 0.0) & (k <= n)
-    rest, step, after = (lax.select(is_valid, x, y) for x, y in ((n - k, 1.0), (step, 0.0), (after, 1.0)))
-    return out * digamma_step(rest + 1.0, step, after + 1.0)
+    n_minus_k, step, after = (lax.select(is_valid, x, y) for x, y in ((n - k, 1.0), (step, 0.0), (after, 1.0)))
+    return out * digamma_step(n_minus_k + 1.0, step, after + 1.0)
 
 
 binomial_p = declare(
