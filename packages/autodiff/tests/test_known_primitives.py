@@ -241,6 +241,7 @@ def text_number(value):
     return float(len(repr(value)))
 
 
+@pytest.mark.counts
 def test_code_for_arrays_of_other_sizes_is_prepared_when_another_size_is_met(monkeypatch):
     prepared = []
 
