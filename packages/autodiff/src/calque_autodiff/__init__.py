@@ -18,7 +18,7 @@ if _TYPE_CHECKING:
     from calque_autodiff.custom.custom_jvp import custom_jvp
     from calque_autodiff.custom.custom_rules import custom_rules
     from calque_autodiff.custom.custom_vjp import CustomVJPPrimal, custom_gradient, custom_vjp
-    from calque_autodiff.define import (
+    from calque_core.extend import (
         defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, zero_derivative,
     )
     from calque_autodiff.jaxprs import jvp_jaxpr, linearize_jaxpr
@@ -48,7 +48,7 @@ _LATE = {
     "calque_autodiff.custom.custom_jvp": "custom_jvp",
     "calque_autodiff.custom.custom_rules": "custom_rules",
     "calque_autodiff.custom.custom_vjp": "CustomVJPPrimal, custom_gradient, custom_vjp",
-    "calque_autodiff.define": "defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, zero_derivative",
+    "calque_core.extend": "defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, zero_derivative",
     "calque_autodiff.jaxprs": "jvp_jaxpr, linearize_jaxpr",
     "calque_autodiff.linear_functions": "LinearFunction",
     "calque_autodiff.partial_eval": "partial_eval_jaxpr",

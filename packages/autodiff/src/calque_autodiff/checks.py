@@ -7,10 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.define import NOT_LINEAR, not_transposed
 from calque_autodiff.signs import Negative
 from calque_core import MissingRuleError, Zero, instantiate_zeros, typeof
-from calque_core.extend import SCALAR_TYPES, JitTracer, describe_value, dtype_name, is_array_like, strong, where
+from calque_core.extend import (
+    NOT_LINEAR,
+    SCALAR_TYPES,
+    JitTracer,
+    describe_value,
+    dtype_name,
+    is_array_like,
+    not_transposed,
+    strong,
+    where,
+)
 
 Value = Any
 

@@ -25,7 +25,7 @@ if _TYPE_CHECKING:
     from calque_batching.batch_trace import AxisData, BatchTrace
     from calque_batching.batch_tracer import BatchTracer
     from calque_batching.custom.custom_vmap import custom_vmap, sequential_vmap
-    from calque_batching.define import defbatch, defbroadcasting, defreducer, defvectorized
+    from calque_core.extend import defbatch, defbroadcasting, defreducer, defvectorized
     from calque_batching.jaxprs import batch_jaxpr_axes
     from calque_batching.verbs.mapping import map
     from calque_batching.verbs.vmap import vmap
@@ -39,7 +39,7 @@ _LATE = {
     "calque_batching.batch_trace": "AxisData, BatchTrace",
     "calque_batching.batch_tracer": "BatchTracer",
     "calque_batching.custom.custom_vmap": "custom_vmap, sequential_vmap",
-    "calque_batching.define": "defbatch, defbroadcasting, defreducer, defvectorized",
+    "calque_core.extend": "defbatch, defbroadcasting, defreducer, defvectorized",
     "calque_batching.jaxprs": "batch_jaxpr_axes",
     "calque_batching.verbs.mapping": "map",
     "calque_batching.verbs.vmap": "vmap",

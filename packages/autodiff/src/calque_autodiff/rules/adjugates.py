@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_autodiff.define import check_known, defjvp, deftranspose, not_linear
 from calque_autodiff.rules.determinants import trace_of_product
 from calque_core import UndefinedPrimal, typeof
-from calque_core.extend import matrix_product, on_diagonal, transposed
+from calque_core.extend import check_known, defjvp, deftranspose, matrix_product, not_linear, on_diagonal, transposed
 from calque_core.lax import add, broadcast_in_dim, sub
 from calque_core.lax.linalg import adjugate_p, adjugate_slope, adjugate_slope_p, solve
 

@@ -13,10 +13,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.checks import check_terms
-from calque_autodiff.define import check_known, defjvp, deflinear, deftranspose, not_linear
 from calque_autodiff.signs import defsigns
 from calque_core import Tracer, UndefinedPrimal, add_tangents, extend, typeof
-from calque_core.extend import NUMPY_AVALS, spread, zero_tangent
+from calque_core.extend import (
+    NUMPY_AVALS,
+    check_known,
+    defjvp,
+    deflinear,
+    deftranspose,
+    not_linear,
+    spread,
+    zero_tangent,
+)
 from calque_core.lax import (
     abs_p,
     add_any_p,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import factorial
 from typing import Any
 
-from calque_autodiff.define import defjvp, not_linear
-from calque_core.extend import bessel_decay
+from calque_core.extend import bessel_decay, defjvp, not_linear
 from calque_core.lax import (
     abs,
     add,

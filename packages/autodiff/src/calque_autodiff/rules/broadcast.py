@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_autodiff.define import deflinear
 from calque_core import UndefinedPrimal
-from calque_core.extend import Shape
+from calque_core.extend import Shape, deflinear
 from calque_core.lax import broadcast_in_dim_p, reduce_sum, reshape, transpose
 
 Value = Any

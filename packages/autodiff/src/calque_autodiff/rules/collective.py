@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from calque_autodiff.define import defjvp, deflinear, not_linear
 from calque_core import UndefinedPrimal, typeof
+from calque_core.extend import defjvp, deflinear, not_linear
 from calque_core.lax import (
     axis_index_p,
     convert_element_type,

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.define import check_known
 from calque_autodiff.jaxprs import jvp_jaxpr
 from calque_autodiff.partial_eval import Place, at_places, by_place, partial_eval_jaxpr, without_repeats
 from calque_autodiff.traces.tangent_trace import record
@@ -21,6 +20,7 @@ from calque_autodiff.transpose import transpose_jaxpr
 from calque_autodiff.zeros import with_zeros
 from calque_core import Jaxpr, Primitive, Var
 from calque_core.extend import (
+    check_known,
     chosen_branches,
     is_linear,
     is_nonzero,

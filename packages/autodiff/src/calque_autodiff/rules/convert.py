@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_autodiff.define import defjvp, deftranspose, zero_derivative
-from calque_core.extend import is_float, zero_tangent
+from calque_core.extend import defjvp, deftranspose, is_float, zero_derivative, zero_tangent
 from calque_core.lax import (
     bitcast_convert_type_p,
     convert_element_type,

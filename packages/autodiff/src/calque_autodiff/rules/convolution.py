@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_autodiff.define import defbilinear
 from calque_core import UndefinedPrimal, typeof
-from calque_core.extend import Shape, dilated_shape, merge_axis, split_axis, transposed_pads
+from calque_core.extend import Shape, defbilinear, dilated_shape, merge_axis, split_axis, transposed_pads
 from calque_core.lax import (
     ConvDimensionNumbers,
     Precisions,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_autodiff.define import deflinear, not_linear
+from calque_core.extend import deflinear, not_linear
 from calque_core.lax import cumlogsumexp_p, cummax_p, cummin_p, cumprod_p, cumsum, cumsum_p
 
 Value = Any

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.define import defjvp, defjvp_all, not_linear
 from calque_core import Zero, typeof
-from calque_core.extend import transposed, where, zero_tangent
+from calque_core.extend import defjvp, defjvp_all, not_linear, transposed, where, zero_tangent
 from calque_core.lax import complex, imag, mul, real, reduce_sum, zeros_like
 from calque_core.lax.linalg import adjugate, det_p, inv, slogdet_p
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from calque_autodiff.define import defbilinear
 from calque_core import UndefinedPrimal, typeof
-from calque_core.extend import Shape
+from calque_core.extend import Shape, defbilinear
 from calque_core.lax import DotDimensionNumbers, Precisions, convert_element_type, dot_general, dot_general_p, transpose
 
 Value = Any

@@ -15,19 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.define import defjvp_all, not_linear
 from calque_core import MissingRuleError, Zero, typeof
 from calque_core.extend import (
     adjoint,
     as_rows,
     column_products,
     conjugated,
+    defjvp_all,
     diagonal_of,
     hermitian_of,
     inverse,
     inverse_gaps,
     lu_solve,
     matrix_product,
+    not_linear,
     scale_columns,
     transposed,
     where,

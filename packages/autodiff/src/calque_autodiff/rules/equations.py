@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_autodiff.define import check_known, defjvp, defjvp_all, deftranspose, not_linear
 from calque_core import Primitive, UndefinedPrimal, Zero, add_tangents
-from calque_core.extend import matrix_product, transposed, zero_tangent
+from calque_core.extend import (
+    check_known,
+    defjvp,
+    defjvp_all,
+    deftranspose,
+    matrix_product,
+    not_linear,
+    transposed,
+    zero_tangent,
+)
 from calque_core.lax import neg
 from calque_core.lax.linalg import inv_p, solve, solve_p
 

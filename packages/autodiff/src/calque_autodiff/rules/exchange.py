@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from calque_autodiff.define import deflinear
 from calque_core import UndefinedPrimal
+from calque_core.extend import deflinear
 from calque_core.lax import (
     all_gather_invariant_p,
     all_gather_p,

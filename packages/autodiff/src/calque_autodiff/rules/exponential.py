@@ -6,9 +6,8 @@ import math
 from builtins import abs as abs_of_number
 from typing import Any
 
-from calque_autodiff.define import defjvp, not_linear
 from calque_core import finfo, typeof
-from calque_core.extend import SCALAR_TYPES, zero_tangent
+from calque_core.extend import SCALAR_TYPES, defjvp, not_linear, zero_tangent
 from calque_core.lax import (
     abs,
     add,

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.define import defjvp_all, not_linear
 from calque_core import Zero, add_tangents
-from calque_core.extend import adjoint, cholesky_slope, factor_triangle, matrix_product, zero_tangent
+from calque_core.extend import (
+    adjoint,
+    cholesky_slope,
+    defjvp_all,
+    factor_triangle,
+    matrix_product,
+    not_linear,
+    zero_tangent,
+)
 from calque_core.lax import add, expand_dims
 from calque_core.lax.linalg import cholesky_update_p
 

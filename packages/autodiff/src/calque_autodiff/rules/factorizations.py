@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.define import defjvp, defjvp_all, not_linear, zero_derivative
 from calque_core import typeof
 from calque_core.extend import (
     check_unique_q,
     cholesky_slope,
+    defjvp,
+    defjvp_all,
     hermitian_of,
     lu_slope,
+    not_linear,
     permuted_columns,
     permuted_rows,
     qr_slope,
+    zero_derivative,
     zero_tangent,
 )
 from calque_core.lax.linalg import cholesky_p, lu_p, lu_pivots_to_permutation_p, qr_p

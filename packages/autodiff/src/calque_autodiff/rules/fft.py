@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.define import deflinear
 from calque_core import typeof
+from calque_core.extend import deflinear
 from calque_core.lax import FftType, conj, fft, fft_p, mul
 
 Value = Any

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from calque_autodiff.define import defjvp, not_linear
 from calque_core import Primitive
-from calque_core.extend import where
+from calque_core.extend import defjvp, not_linear, where
 from calque_core.lax import add, digamma, digamma_p, lgamma_p, mul, neg, polygamma, polygamma_p, zeta, zeta_p
 
 Value = Any

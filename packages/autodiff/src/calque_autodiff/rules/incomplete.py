@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.define import defjvp, not_linear
 from calque_autodiff.rules.gamma import underivable
 from calque_core import finfo, typeof
-from calque_core.extend import damping, gamma_of, stirling_series
+from calque_core.extend import damping, defjvp, gamma_of, not_linear, stirling_series
 from calque_core.lax import (
     add,
     bitwise_and,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_autodiff.define import defjvp, not_linear
 from calque_autodiff.rules.gamma import underivable
 from calque_autodiff.rules.incomplete import one_is_infinite, power_logarithm
+from calque_core.extend import defjvp, not_linear
 from calque_core.lax import (
     add,
     bitwise_and,

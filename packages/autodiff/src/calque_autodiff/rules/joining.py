@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.define import deflinear
 from calque_autodiff.rules.shape import typeof_operand
 from calque_core import UndefinedPrimal, instantiate_zeros, is_undefined_primal
-from calque_core.extend import Shape
+from calque_core.extend import Shape, deflinear
 from calque_core.lax import (
     concatenate,
     concatenate_p,

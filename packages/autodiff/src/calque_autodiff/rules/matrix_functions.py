@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.define import defjvp, defjvp_all, not_linear
 from calque_core import Zero, typeof
-from calque_core.extend import polar_slope, zero_tangent
+from calque_core.extend import defjvp, defjvp_all, not_linear, polar_slope, zero_tangent
 from calque_core.lax import convert_element_type
 from calque_core.lax.linalg import polar_p, sqrtm_p, sylvester_solve
 

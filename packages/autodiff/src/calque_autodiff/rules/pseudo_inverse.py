@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_autodiff.define import defjvp, not_linear
-from calque_core.extend import adjoint, matrix_product
+from calque_core.extend import adjoint, defjvp, matrix_product, not_linear
 from calque_core.lax import add, sub
 from calque_core.lax.linalg import pinv_p
 

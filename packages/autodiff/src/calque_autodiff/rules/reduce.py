@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.define import defjvp, deflinear, not_linear, zero_derivative
 from calque_autodiff.known.lines import Lines, Maker
 from calque_core import Jaxpr, JaxprEqn, Literal, ShapedArray, extend, typeof
-from calque_core.extend import Shape, broadcast_reduced, zero_tangent
+from calque_core.extend import Shape, broadcast_reduced, defjvp, deflinear, not_linear, zero_derivative, zero_tangent
 from calque_core.lax import (
     argmax_p,
     argmin_p,

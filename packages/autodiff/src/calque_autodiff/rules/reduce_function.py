@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_autodiff.define import not_linear
+from calque_core.extend import not_linear
 from calque_core.lax import reduce_p
 
 not_linear(reduce_p)

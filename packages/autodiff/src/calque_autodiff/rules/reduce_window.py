@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_autodiff.define import defjvp, deflinear, not_linear
 from calque_core import UndefinedPrimal
-from calque_core.extend import Window
+from calque_core.extend import Window, defjvp, deflinear, not_linear
 from calque_core.lax import (
     ge_p,
     le_p,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_autodiff.define import not_linear
+from calque_core.extend import not_linear
 from calque_core.lax.linalg import geqrf_p, householder_product_p
 
 geqrf_p.def_hole("jvp", "it is LAPACK's form of the factorisation; differentiate lax.linalg.qr")

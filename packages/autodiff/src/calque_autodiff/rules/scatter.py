@@ -9,10 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.define import check_known, defjvp, defjvp_all, deftranspose, not_linear
 from calque_autodiff.rules.shape import typeof_operand
 from calque_core import Primitive, Zero, instantiate_zeros, is_undefined_primal, typeof
-from calque_core.extend import extreme_shares, is_last, product_of_others, read_windows, zero_tangent
+from calque_core.extend import (
+    check_known,
+    defjvp,
+    defjvp_all,
+    deftranspose,
+    extreme_shares,
+    is_last,
+    not_linear,
+    product_of_others,
+    read_windows,
+    zero_tangent,
+)
 from calque_core.lax import (
     mul,
     scatter,

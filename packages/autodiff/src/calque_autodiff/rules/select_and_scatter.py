@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_autodiff.define import check_known, defjvp, deftranspose, not_linear
 from calque_core import UndefinedPrimal
+from calque_core.extend import check_known, defjvp, deftranspose, not_linear
 from calque_core.lax import (
     select_and_gather_add,
     select_and_gather_add_p,

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.define import deflinear
 from calque_autodiff.known.lines import Lines, Maker
 from calque_core import Jaxpr, ShapedArray, UndefinedPrimal, is_undefined_primal, typeof
-from calque_core.extend import Shape, shaped_array
+from calque_core.extend import Shape, deflinear, shaped_array
 from calque_core.lax import (
     broadcast,
     pad,

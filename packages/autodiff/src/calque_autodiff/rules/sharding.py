@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_autodiff.define import deflinear
+from calque_core.extend import deflinear
 from calque_core.lax import sharding_constraint_p
 
 deflinear(sharding_constraint_p, lambda ct, x, **how: [sharding_constraint_p.bind(ct, **how)])

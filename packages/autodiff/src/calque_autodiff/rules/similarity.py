@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_autodiff.define import not_linear
+from calque_core.extend import not_linear
 from calque_core.lax.linalg import hessenberg_p, schur_p, tridiagonal_p
 
 for primitive in (hessenberg_p, tridiagonal_p):

@@ -9,8 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.define import check_known, defjvp_all, deftranspose
-from calque_core.extend import elements_at, is_linear, is_nonzero, marked, merged, positions, sort_by, split_results
+from calque_core.extend import (
+    check_known,
+    defjvp_all,
+    deftranspose,
+    elements_at,
+    is_linear,
+    is_nonzero,
+    marked,
+    merged,
+    positions,
+    sort_by,
+    split_results,
+)
 from calque_core.lax import sort_p
 
 Value = Any

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import pi, sqrt
 from typing import Any
 
-from calque_autodiff.define import defjvp, not_linear
+from calque_core.extend import defjvp, not_linear
 from calque_core.lax import (
     clamp,
     erf_inv_p,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_autodiff.define import check_known, deftranspose
 from calque_autodiff.rules.equations import defsolution
 from calque_core import UndefinedPrimal
-from calque_core.extend import sylvester_product, transposed
+from calque_core.extend import check_known, deftranspose, sylvester_product, transposed
 from calque_core.lax.linalg import sylvester_solve, sylvester_solve_p
 
 Value = Any

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.define import defjvp_all, not_linear
 from calque_core import Zero
-from calque_core.extend import elements_at, zero_tangent
+from calque_core.extend import defjvp_all, elements_at, not_linear, zero_tangent
 from calque_core.lax import top_k, top_k_p
 
 Value = Any

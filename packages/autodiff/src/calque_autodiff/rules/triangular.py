@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.define import check_known, deftranspose
 from calque_autodiff.rules.equations import defsolution
 from calque_core import UndefinedPrimal
-from calque_core.extend import conjugated, matrix_product, operator_tangent
+from calque_core.extend import check_known, conjugated, deftranspose, matrix_product, operator_tangent
 from calque_core.lax.linalg import triangular_solve, triangular_solve_p
 
 Value = Any

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_autodiff.define import check_known, deftranspose
 from calque_autodiff.rules.equations import defsolution
 from calque_core import UndefinedPrimal, typeof
-from calque_core.extend import shifted_rows, tridiagonal_product
+from calque_core.extend import check_known, deftranspose, shifted_rows, tridiagonal_product
 from calque_core.lax.linalg import tridiagonal_solve, tridiagonal_solve_p
 
 Value = Any

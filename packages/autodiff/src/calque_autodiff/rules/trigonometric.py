@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_autodiff.define import defjvp, not_linear
 from calque_core import finfo, typeof
+from calque_core.extend import defjvp, not_linear
 from calque_core.lax import (
     abs,
     acos_p,

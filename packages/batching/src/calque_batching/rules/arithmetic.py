@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_batching.define import align_batch_axes, defbatch, defbroadcasting, defvectorized
+from calque_core.extend import align_batch_axes, defbatch, defbroadcasting, defvectorized
 from calque_core.lax import abs_p, add_any, add_any_p, add_p, div_p, max_p, min_p, mul_p, neg_p, rem_p, sign_p, sub_p
 
 Value = Any

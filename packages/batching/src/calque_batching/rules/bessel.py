@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_batching.define import defvectorized
+from calque_core.extend import defvectorized
 from calque_core.lax import bessel_i0e_p, bessel_i1e_p
 
 defvectorized(bessel_i0e_p, bessel_i1e_p)

@@ -11,9 +11,17 @@ from dataclasses import replace
 from typing import Any
 
 from calque_batching.axes import matchaxis, moveaxis
-from calque_batching.define import batch_size, defbatch
 from calque_core import Primitive
-from calque_core.extend import ForEach, HostCall, HostFunction, describe_function, shaped_array, where
+from calque_core.extend import (
+    ForEach,
+    HostCall,
+    HostFunction,
+    batch_size,
+    defbatch,
+    describe_function,
+    shaped_array,
+    where,
+)
 from calque_core.lax import debug_callback_p, expand_dims, io_callback_p, pure_callback_p
 
 Value = Any

@@ -6,7 +6,7 @@ axes; if unmapped, it stays a scalar.
 
 from __future__ import annotations
 
-from calque_batching.define import defbroadcasting, defvectorized
+from calque_core.extend import defbroadcasting, defvectorized
 from calque_core.lax import (
     and_p,
     clamp_p,

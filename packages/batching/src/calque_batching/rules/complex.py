@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_batching.define import defbroadcasting, defvectorized
+from calque_core.extend import defbroadcasting, defvectorized
 from calque_core.lax import complex_p, conj_p, imag_p, real_p
 
 defvectorized(real_p, imag_p)

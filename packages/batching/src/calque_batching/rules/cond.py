@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_batching.axes import moveaxis
 from calque_batching.batch_trace import AxisData, BatchTrace
-from calque_batching.define import align_operands
 from calque_batching.jaxprs import batch_jaxpr_axes, eval_batched
-from calque_core import Jaxpr, Trace, current_trace, dce_jaxpr, evaluation, stage, typeof
+from calque_core import Jaxpr, Trace, current_trace, dce_jaxpr, evaluation, moveaxis, stage, typeof
 from calque_core.extend import (
+    align_operands,
     as_declared,
     exact_effects,
     forwarded_inputs,

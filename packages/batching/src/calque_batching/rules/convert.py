@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_batching.axes import moveaxis
-from calque_batching.define import defbatch, defvectorized
-from calque_core import typeof
-from calque_core.extend import bit_width
+from calque_core import moveaxis, typeof
+from calque_core.extend import bit_width, defbatch, defvectorized
 from calque_core.lax import (
     bitcast_convert_type,
     bitcast_convert_type_p,

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_batching.define import batch_size, defbatch
 from calque_core import typeof
-from calque_core.extend import merge_axis, split_axis
+from calque_core.extend import batch_size, defbatch, merge_axis, split_axis
 from calque_core.lax import ConvDimensionNumbers, conv_general_dilated, conv_general_dilated_p, full
 
 Value = Any

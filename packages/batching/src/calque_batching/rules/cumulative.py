@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_batching.define import defbatch
 from calque_core import Primitive
+from calque_core.extend import defbatch
 from calque_core.lax import cumlogsumexp_p, cummax_p, cummin_p, cumprod_p, cumsum_p
 
 Value = Any

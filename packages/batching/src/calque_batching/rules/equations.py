@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from calque_batching.axes import moveaxis
-from calque_batching.define import align_batch_axes, defbatch, defleading
-from calque_core import typeof
+from calque_core import moveaxis, typeof
+from calque_core.extend import align_batch_axes, defbatch, defleading
 from calque_core.lax import reshape
 from calque_core.lax.linalg import inv_p, solve, solve_p
 

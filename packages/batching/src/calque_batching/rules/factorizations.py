@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_batching.define import defleading
+from calque_core.extend import defleading
 from calque_core.lax.linalg import cholesky_p, lu_p, lu_pivots_to_permutation_p, qr_p
 
 defleading(cholesky_p, lu_p, lu_pivots_to_permutation_p, qr_p)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_batching.axes import moveaxis
-from calque_batching.define import defbatch
-from calque_core import typeof
+from calque_core import moveaxis, typeof
+from calque_core.extend import defbatch
 from calque_core.lax import FftType, fft_p
 
 Value = Any

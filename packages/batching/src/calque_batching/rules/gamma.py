@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_batching.define import defbroadcasting, defvectorized
+from calque_core.extend import defbroadcasting, defvectorized
 from calque_core.lax import digamma_p, lgamma_p, polygamma_p, zeta_p
 
 defvectorized(lgamma_p, digamma_p)

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_batching.axes import moveaxis
-from calque_batching.define import axes_in_batch, defbatch, with_entry
-from calque_core import typeof
-from calque_core.extend import Shape
+from calque_core import moveaxis, typeof
+from calque_core.extend import Shape, axes_in_batch, defbatch, with_entry
 from calque_core.lax import GatherDimensionNumbers, gather, gather_p
 
 Value = Any

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_batching.define import defbroadcasting
+from calque_core.extend import defbroadcasting
 from calque_core.lax import regularized_incomplete_beta_p
 
 defbroadcasting(regularized_incomplete_beta_p)

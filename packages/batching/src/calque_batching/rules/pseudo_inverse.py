@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_batching.define import defleading
+from calque_core.extend import defleading
 from calque_core.lax.linalg import pinv_p
 
 defleading(pinv_p)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_batching.define import defreducer
+from calque_core.extend import defreducer
 from calque_core.lax import (
     argmax_p,
     argmin_p,

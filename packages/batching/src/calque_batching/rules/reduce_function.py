@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_batching.batch_trace import AxisData
-from calque_batching.define import Dims, align_batch_axes, axes_in_batch
 from calque_batching.jaxprs import call_batched
 from calque_core import Jaxpr, Primitive
-from calque_core.extend import Shape, named_axes, split_reduction
+from calque_core.extend import Shape, align_batch_axes, axes_in_batch, named_axes, split_reduction
 from calque_core.lax import reduce_p
 
 Value = Any
+Dims = Sequence[int | None]
 Params = dict[str, Any]
 
 

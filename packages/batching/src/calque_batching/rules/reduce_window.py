@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_batching.define import defbatch, with_entry
 from calque_batching.rules.reduce_function import def_by_function
 from calque_core import Primitive
-from calque_core.extend import Window
+from calque_core.extend import Window, defbatch, with_entry
 from calque_core.lax import reduce_window_max_p, reduce_window_min_p, reduce_window_p, reduce_window_sum_p
 
 Value = Any

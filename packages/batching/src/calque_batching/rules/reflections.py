@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_batching.define import defleading
+from calque_core.extend import defleading
 from calque_core.lax.linalg import geqrf_p, householder_product_p
 
 defleading(geqrf_p, householder_product_p)

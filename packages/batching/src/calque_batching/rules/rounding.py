@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_batching.define import defbroadcasting, defvectorized
+from calque_core.extend import defbroadcasting, defvectorized
 from calque_core.lax import ceil_p, floor_p, is_finite_p, nextafter_p, reduce_precision_p, round_p
 
 defvectorized(floor_p, ceil_p, round_p, is_finite_p)

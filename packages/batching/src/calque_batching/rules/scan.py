@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_batching.axes import moveaxis
 from calque_batching.batch_trace import AxisData
 from calque_batching.jaxprs import batch_step, carry_in_front
-from calque_core import Jaxpr
+from calque_core import Jaxpr, moveaxis
 from calque_core.extend import join_constants
 from calque_core.lax import scan_p
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_batching.batch_trace import AxisData
-from calque_batching.define import Dims, align_batch_axes, defbatch
 from calque_batching.jaxprs import call_batched
 from calque_batching.rules.reduce_window import window_in_batch
 from calque_core import Primitive
+from calque_core.extend import align_batch_axes, defbatch
 from calque_core.lax import select_and_gather_add_p, select_and_scatter_add_p, select_and_scatter_p
 
 Value = Any
+Dims = Sequence[int | None]
 
 
 def defselecting(primitive: Primitive) -> None:

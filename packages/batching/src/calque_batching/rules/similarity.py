@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_batching.define import defleading
+from calque_core.extend import defleading
 from calque_core.lax.linalg import hessenberg_p, schur_p, tridiagonal_p
 
 defleading(hessenberg_p, tridiagonal_p, schur_p)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from calque_batching.define import defbatch
 from calque_batching.rules.equations import batched_solution
+from calque_core.extend import defbatch
 from calque_core.lax.linalg import triangular_solve_p
 
 Value = Any

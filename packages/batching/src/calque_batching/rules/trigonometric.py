@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_batching.define import defbroadcasting, defvectorized
+from calque_core.extend import defbroadcasting, defvectorized
 from calque_core.lax import (
     acos_p,
     acosh_p,

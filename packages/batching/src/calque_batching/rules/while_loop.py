@@ -19,10 +19,10 @@ import numpy as np
 
 from calque_batching.axes import broadcast
 from calque_batching.batch_trace import AxisData
-from calque_batching.define import align_operands
 from calque_batching.jaxprs import batch_jaxpr_axes, batch_step, carry_in_front
 from calque_core import Jaxpr, JaxprEqn, Primitive, eval_jaxpr, stage, typeof
 from calque_core.extend import (
+    align_operands,
     exact_effects,
     forwarded_inputs,
     join_constants,

@@ -50,6 +50,14 @@ if _TYPE_CHECKING:
     from calque_core.jaxprs.named_axes import bound_axes, named_axes
     from calque_core.known.run import StraightLine, is_straight
     from calque_core.jaxprs.walk import jaxprs_outside, nested_jaxprs, rebuild
+    from calque_core.kits.batches import (
+        align_batch_axes, align_operands, axes_in_batch, batch_size, defbatch, defbroadcasting, defleading, defreducer,
+        defvectorized, with_entry,
+    )
+    from calque_core.kits.derivatives import (
+        NOT_LINEAR, check_known, defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, not_transposed,
+        zero_derivative,
+    )
     from calque_core.memory.captures import Captures
     from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
     from calque_core.memory.uncopied import Uncopied
@@ -200,6 +208,14 @@ _LATE = {
     "calque_core.jaxprs.named_axes": "bound_axes, named_axes",
     "calque_core.known.run": "StraightLine, is_straight",
     "calque_core.jaxprs.walk": "jaxprs_outside, nested_jaxprs, rebuild",
+    "calque_core.kits.batches": (
+        "align_batch_axes, align_operands, axes_in_batch, batch_size, defbatch, defbroadcasting, defleading, "
+        "defreducer, defvectorized, with_entry"
+    ),
+    "calque_core.kits.derivatives": (
+        "NOT_LINEAR, check_known, defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, "
+        "not_transposed, zero_derivative"
+    ),
     "calque_core.memory.captures": "Captures",
     "calque_core.memory.separate": "copied_where_exposed, copy_shared, copy_shared_tree, copy_writable",
     "calque_core.memory.uncopied": "Uncopied",
@@ -341,6 +357,11 @@ __all__ = [
     "zero_tangent", "zero_for", "zero_of", "zeros_of", "undefined_of", "with_integer_zeros", "split_results",
     # Masks of operands and results
     "Mask", "marked", "unmarked", "merged", "is_linear", "is_nonzero",
+    # Short forms of rules
+    "defjvp", "defjvp_all", "deflinear", "defbilinear", "deftranspose", "zero_derivative", "not_linear", "check_known",
+    "NOT_LINEAR", "not_transposed",
+    "defbatch", "defvectorized", "defbroadcasting", "defreducer", "defleading", "align_batch_axes", "align_operands",
+    "axes_in_batch", "batch_size", "with_entry",
     # Rules
     "means", "results_of", "gives_lists", "wrong_result", "missing_rule", "advance_rule_epoch",
     "forget_with_rules", "rules_by_family",

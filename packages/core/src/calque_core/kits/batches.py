@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_batching.axes import matchaxis, moveaxis
-from calque_core import Primitive, typeof
-from calque_core.extend import gives_lists, results_of
-from calque_core.lax import broadcast_in_dim
+from calque_core.ops.batch_axes import matchaxis, moveaxis
+from calque_core.ops.broadcast import broadcast_in_dim
+from calque_core.primitives.primitive import Primitive, results_of
+from calque_core.primitives.rule_results import gives_lists
+from calque_core.types.avals import typeof
 
 Value = Any
 Dims = Sequence[int | None]
@@ -24,13 +25,13 @@ def defbatch(primitive: Primitive, rule: Rule) -> None:
     Raises: ValueError if the primitive already has a batching rule.
 
     >>> import numpy as np
-    >>> from calque_batching import defbatch, vmap
-    >>> from calque_core import Primitive
+    >>> from calque_core import Primitive, rules
+    >>> from calque_core.extend import defbatch
     >>> double_p = Primitive("double")
     >>> _ = double_p.def_impl(lambda x: np.add(x, x))
     >>> defbatch(double_p, lambda args, dims: (double_p.bind(*args), dims[0]))
-    >>> vmap(double_p.bind)(np.array([1.0, 2.0]))
-    array([2., 4.])
+    >>> rules("batch")[double_p]((np.array([1.0, 2.0]),), (0,))
+    (array([2., 4.]), 0)
     """
     primitive.def_rule("batch", rule)
 
@@ -39,13 +40,13 @@ def defvectorized(*primitives: Primitive) -> None:
     """Define rules of primitives of one operand that act on each element alone: the batch axis stays in place.
 
     >>> import numpy as np
-    >>> from calque_batching import defvectorized, vmap
-    >>> from calque_core import Primitive
+    >>> from calque_core import Primitive, rules
+    >>> from calque_core.extend import defvectorized
     >>> double_p = Primitive("double")
     >>> _ = double_p.def_impl(lambda x: x + x)
     >>> defvectorized(double_p)
-    >>> vmap(double_p.bind, in_axes=1, out_axes=1)(np.array([[1.0, 2.0]]))
-    array([[2., 4.]])
+    >>> rules("batch")[double_p]((np.array([[1.0, 2.0]]),), (1,))
+    ([array([[2., 4.]])], (1,))
     """
     for primitive in primitives:
         primitive.def_rule("batch", _vectorize(primitive))
@@ -63,13 +64,13 @@ def defbroadcasting(*primitives: Primitive) -> None:
     """Define rules of primitives that are elementwise in several operands of equal shape or rank 0.
 
     >>> import numpy as np
-    >>> from calque_batching import defbroadcasting, vmap
-    >>> from calque_core import Primitive
+    >>> from calque_core import Primitive, rules
+    >>> from calque_core.extend import defbroadcasting
     >>> hypotenuse_p = Primitive("hypotenuse")
     >>> _ = hypotenuse_p.def_impl(np.hypot)
     >>> defbroadcasting(hypotenuse_p)
-    >>> vmap(hypotenuse_p.bind, in_axes=(0, None))(np.array([3.0, 0.0]), 4.0)
-    array([5., 4.])
+    >>> rules("batch")[hypotenuse_p]((np.array([3.0, 0.0]), 4.0), (0, None))
+    ([array([5., 4.])], [0])
     """
     for primitive in primitives:
         primitive.def_rule("batch", _broadcasting(primitive))
@@ -148,13 +149,13 @@ def defreducer(*primitives: Primitive) -> None:
     """Define rules of primitives of one operand that reduce the axes of their parameter `axes`.
 
     >>> import numpy as np
-    >>> from calque_batching import defreducer, vmap
-    >>> from calque_core import Primitive
+    >>> from calque_core import Primitive, rules
+    >>> from calque_core.extend import defreducer
     >>> range_p = Primitive("range")
     >>> _ = range_p.def_impl(lambda x, *, axes: np.ptp(x, axis=axes))
     >>> defreducer(range_p)
-    >>> vmap(lambda x: range_p.bind(x, axes=(0,)))(np.array([[1.0, 4.0], [2.0, 2.0]]))
-    array([3., 0.])
+    >>> rules("batch")[range_p]((np.array([[1.0, 4.0], [2.0, 2.0]]),), (0,), axes=(0,))
+    ([array([3., 0.])], [0])
     """
     for primitive in primitives:
         primitive.def_rule("batch", _reducer(primitive))
@@ -174,7 +175,17 @@ def _reducer(primitive: Primitive) -> Rule:
 
 
 def defleading(*primitives: Primitive) -> None:
-    """Define rules of primitives whose leading axes count elements: the batch axis becomes the first of them."""
+    """Define rules of primitives whose leading axes count elements: the batch axis becomes the first of them.
+
+    >>> import numpy as np
+    >>> from calque_core import Primitive, rules
+    >>> from calque_core.extend import defleading
+    >>> trace_p = Primitive("trace")
+    >>> _ = trace_p.def_impl(lambda x: np.trace(x, axis1=-2, axis2=-1))
+    >>> defleading(trace_p)
+    >>> rules("batch")[trace_p]((np.ones((2, 2, 3)),), (2,))
+    ([array([2., 2., 2.])], [0])
+    """
     for primitive in primitives:
         primitive.def_rule("batch", _leading(primitive))
 

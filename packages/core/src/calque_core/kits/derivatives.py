@@ -1,6 +1,8 @@
 """Short forms of derivative rules.
 
 A file of rules reads like a table of derivatives: `defjvp(sin_p, lambda x_dot, out, x: mul(x_dot, cos(x)))`.
+
+Read next: `batches.py`, the same for batching rules.
 """
 
 from __future__ import annotations
@@ -8,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from calque_core import MissingRuleError, Primitive, UndefinedPrimal, Zero, add_tangents, instantiate_zeros
-from calque_core.extend import gives_lists, results_of, where, wrong_result, zero_tangent
+from calque_core.errors import MissingRuleError
+from calque_core.frames.source import where
+from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_tangent
+from calque_core.primitives.primitive import Primitive, results_of
+from calque_core.primitives.rule_results import gives_lists, wrong_result
 
 Value = Any
 Rule = Callable[..., Value]
@@ -23,13 +28,13 @@ def defjvp(primitive: Primitive, *rules: Rule | None, jointly: Rule | None = Non
     contributions, in fewer operations than one by one.
 
     >>> import numpy as np
-    >>> from calque_autodiff import defjvp, jvp
-    >>> from calque_core import Primitive
+    >>> from calque_core import Primitive, rules
+    >>> from calque_core.extend import defjvp
     >>> double_p = Primitive("double")
     >>> _ = double_p.def_impl(lambda x: np.add(x, x))
     >>> defjvp(double_p, lambda x_dot, out, x: double_p.bind(x_dot))
-    >>> jvp(double_p.bind, (3.0,), (1.0,))
-    (np.float64(6.0), np.float64(2.0))
+    >>> rules("jvp")[double_p]((3.0,), (1.0,))
+    ([np.float64(6.0)], [np.float64(2.0)])
     """
     single_rule = rules[0] if len(rules) == 1 else None
 
@@ -74,12 +79,12 @@ def defjvp_all(primitive: Primitive, rule: Rule) -> None:
     With `multiple_results`, both are lists.
 
     >>> import numpy as np
-    >>> from calque_autodiff import defjvp_all, jvp
-    >>> from calque_core import Primitive
+    >>> from calque_core import Primitive, rules
+    >>> from calque_core.extend import defjvp_all
     >>> double_p = Primitive("double")
     >>> _ = double_p.def_impl(lambda x: np.add(x, x))
     >>> defjvp_all(double_p, lambda primals, tangents: (double_p.bind(*primals), double_p.bind(*tangents)))
-    >>> jvp(double_p.bind, (3.0,), (1.0,))
+    >>> rules("jvp")[double_p]((3.0,), (1.0,))
     (np.float64(6.0), np.float64(2.0))
     """
     primitive.def_rule("jvp", rule)
@@ -90,13 +95,12 @@ def deftranspose(primitive: Primitive, rule: Rule) -> None:
 
     Unknown operands, in which the primitive is linear, are `UndefinedPrimal`s.
 
-    >>> from calque_autodiff import deftranspose, linear_transpose
-    >>> from calque_core import Primitive
+    >>> from calque_core import Primitive, ShapedArray, UndefinedPrimal, rules
+    >>> from calque_core.extend import deftranspose
     >>> triple_p = Primitive("triple")
-    >>> _ = triple_p.def_abstract_eval(lambda x: x.strip_weak_type())
     >>> deftranspose(triple_p, lambda ct, x: [3.0 * ct])
-    >>> linear_transpose(triple_p.bind, 1.0)(2.0)
-    (np.float64(6.0),)
+    >>> rules("transpose")[triple_p](2.0, UndefinedPrimal(ShapedArray((), "float64")))
+    [6.0]
     """
     primitive.def_rule("transpose", rule)
 
@@ -105,14 +109,13 @@ def deflinear(primitive: Primitive, transpose_rule: Rule) -> None:
     """Say that a primitive is linear in all its operands together, and give its transpose rule.
 
     >>> import numpy as np
-    >>> from calque_autodiff import deflinear, grad
-    >>> from calque_core import Primitive
+    >>> from calque_core import Primitive, rules
+    >>> from calque_core.extend import deflinear
     >>> double_p = Primitive("double")
     >>> _ = double_p.def_impl(lambda x: np.add(x, x))
-    >>> _ = double_p.def_abstract_eval(lambda x: x.strip_weak_type())
     >>> deflinear(double_p, lambda ct, x: [double_p.bind(ct)])
-    >>> grad(double_p.bind)(3.0)
-    np.float64(2.0)
+    >>> rules("jvp")[double_p]((3.0,), (1.0,))
+    ([np.float64(6.0)], [np.float64(2.0)])
     """
 
     @gives_lists
@@ -134,14 +137,13 @@ def defbilinear(primitive: Primitive, lhs_rule: Rule, rhs_rule: Rule) -> None:
     the cotangent of the right one.
 
     >>> import numpy as np
-    >>> from calque_autodiff import defbilinear, grad
-    >>> from calque_core import Primitive
+    >>> from calque_core import Primitive, rules
+    >>> from calque_core.extend import defbilinear
     >>> times_p = Primitive("times")
     >>> _ = times_p.def_impl(np.multiply)
-    >>> _ = times_p.def_abstract_eval(lambda x, y: x.strip_weak_type())
     >>> defbilinear(times_p, lambda ct, x, y: times_p.bind(ct, y), lambda ct, x, y: times_p.bind(x, ct))
-    >>> grad(lambda x: times_p.bind(x, x))(3.0)
-    np.float64(6.0)
+    >>> rules("jvp")[times_p]((3.0, 3.0), (1.0, 1.0))
+    ([np.float64(9.0)], [np.float64(6.0)])
     """
     primitive.def_linearity("bilinear")
     defjvp(
@@ -164,6 +166,10 @@ def check_known(primitive: Primitive, *operands: Value) -> None:
     """Check, in a transpose rule, that the operands in which the primitive is not linear are known.
 
     Raises: MissingRuleError.
+
+    >>> from calque_core import Primitive
+    >>> from calque_core.extend import check_known
+    >>> check_known(Primitive("cube"), 3.0)
     """
     for x in operands:
         if type(x) is UndefinedPrimal:
@@ -173,8 +179,8 @@ def check_known(primitive: Primitive, *operands: Value) -> None:
 def not_transposed(primitive: Primitive, refusal: str) -> MissingRuleError:
     """Return the error of a transpose rule: the function, as `refusal` says after the primitive's name, is not linear.
 
-    >>> from calque_autodiff.define import not_transposed
     >>> from calque_core import Primitive
+    >>> from calque_core.kits.derivatives import not_transposed
     >>> not_transposed(Primitive("cube"), "has no transpose").refusal
     'has no transpose'
     """
@@ -191,14 +197,12 @@ def not_transposed(primitive: Primitive, refusal: str) -> MissingRuleError:
 def zero_derivative(*primitives: Primitive, reason: str) -> None:
     """Say that the derivative of primitives is zero, and why: piecewise constant, integer results.
 
-    >>> import numpy as np
-    >>> from calque_autodiff import jvp, zero_derivative
     >>> from calque_core import Primitive
+    >>> from calque_core.extend import zero_derivative
     >>> step_p = Primitive("step")
-    >>> _ = step_p.def_impl(np.sign)
     >>> zero_derivative(step_p, reason="it is piecewise constant")
-    >>> jvp(step_p.bind, (3.0,), (1.0,))
-    (np.float64(1.0), np.float64(0.0))
+    >>> step_p.linearity, step_p.holes["transpose"]
+    ('constant', 'its derivative is zero: it is piecewise constant')
     """
     for primitive in primitives:
         primitive.def_linearity("constant")
@@ -215,8 +219,8 @@ NOT_LINEAR = "it is not linear; only the derivative of a function is transposed"
 def not_linear(*primitives: Primitive) -> None:
     """Say that primitives have no transpose rule because they are not linear in any operand.
 
-    >>> from calque_autodiff import not_linear
     >>> from calque_core import Primitive
+    >>> from calque_core.extend import not_linear
     >>> cube_p = Primitive("cube")
     >>> not_linear(cube_p)
     >>> cube_p.holes["transpose"]
