@@ -24,7 +24,7 @@ def late(tmp_path, monkeypatch):
     """A primitive of the family "sounds", whose rules `late_rules.sounds` defines when they are first asked for."""
 
     late = SimpleNamespace(primitive=Primitive("sound"), bodies=[], gate=lambda: None)
-    late.primitive.family = late.primitive.adapted.family = "sounds"
+    late.primitive.family = late.primitive.adapted.family = "my_field.sounds"
     holder = type(sys)("__main_of_test__")
     holder.primitive, holder.bodies, holder.gate = late.primitive, late.bodies, lambda: late.gate()
     monkeypatch.setitem(sys.modules, "__main_of_test__", holder)
@@ -33,7 +33,8 @@ def late(tmp_path, monkeypatch):
     (tmp_path / "late_rules" / "sounds.py").write_text(RULES)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(families, "columns", dict(families.columns))
-    rules_by_family("late_rules", ["sounds"], kinds=["chime", "knell"])
+    monkeypatch.setattr(families, "_absent", set())
+    rules_by_family("late_rules", kinds=["chime", "knell"], of="my_field")
     yield late
     for name in ("late_rules", "late_rules.sounds"):
         sys.modules.pop(name, None)
@@ -42,7 +43,11 @@ def late(tmp_path, monkeypatch):
 def test_a_primitive_belongs_to_the_family_of_the_module_that_declares_it():
     from calque_core.lax import convert_element_type_p, fft_p, sin_p  # noqa: PLC0415
 
-    assert [p.family for p in (sin_p, fft_p, convert_element_type_p)] == ["trigonometric", "fft", "convert"]
+    assert [p.family.rpartition(".")[2] for p in (sin_p, fft_p, convert_element_type_p)] == [
+        "trigonometric",
+        "fft",
+        "convert",
+    ]
 
 
 def test_the_first_look_up_imports_the_rules_of_the_family_and_later_ones_do_not(late):
@@ -63,6 +68,24 @@ def test_a_table_asks_for_an_import_once(late, monkeypatch):
 def test_a_kind_that_the_family_lacks_is_none_and_imports_nothing(late):
     assert late.primitive.adapted["jingle"] is None
     assert late.bodies == []
+
+
+def test_a_family_without_a_module_in_a_column_has_no_rules_there_and_is_looked_for_once(late, monkeypatch):
+    asked, real = [], families.import_at_rest
+    monkeypatch.setattr(families, "import_at_rest", lambda name: (asked.append(name), real(name))[1])
+    for _ in range(2):
+        other = Primitive("sight")
+        other.family = other.adapted.family = "my_field.light.sights"
+        assert other.adapted["chime"] is None
+    assert asked == ["late_rules.light.sights"]
+
+
+def test_a_module_of_rules_that_lacks_an_import_of_its_own_raises(late, tmp_path):
+    (tmp_path / "late_rules" / "smells.py").write_text("import no_such_module_of_anyone")
+    primitive = Primitive("smell")
+    primitive.family = primitive.adapted.family = "my_field.smells"
+    with pytest.raises(ModuleNotFoundError, match="no_such_module_of_anyone"):
+        primitive.adapted["chime"]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +109,7 @@ def test_a_look_up_before_the_package_of_rules_is_declared_does_not_hide_its_rul
     (module,) = [m for m in sys.path if (m and "test_a_look_up_before" in m)]
     with open(f"{module}/late_rules/sounds.py", "a") as file:  # noqa: PTH123
         file.write('primitive.def_rule("toll", lambda x: 3 * x)')
-    rules_by_family("late_rules", ["sounds"], kinds=["toll"])
+    rules_by_family("late_rules", kinds=["toll"], of="my_field")
     assert late.primitive.adapted["toll"](2) == 6
 
 

@@ -61,6 +61,54 @@ def late_function(module: str, name: str) -> Callable[..., Any]:
     return calque_pytree.late_function(module, name, load=import_at_rest)
 
 
+def family_names(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the function of a name that gives the values a package takes from families, packages above it.
+
+    `names` maps a module to its names as an import statement has them, "sin, cos as cosine"; "as linalg" is the module.
+    The function returns None for any other name.
+    Raises: ModuleNotFoundError, with the command that installs it, if the family's package is not installed.
+
+    >>> from calque_core.late import family_names
+    >>> get = family_names("my_package", {"math": "pi", "calque_of_the_sea": "tide"})
+    >>> get("pi"), get("moon")
+    (3.141592653589793, None)
+    >>> get("tide")
+    Traceback (most recent call last):
+    ...
+    ModuleNotFoundError: my_package.tide needs the package calque-of-the-sea. Install it: pip install calque-of-the-sea.
+    """
+
+    def value(name: str) -> Any:
+        origin = _origins(names).get(name)
+        if origin is None:
+            return None
+        module, name_there = origin
+        loaded = _import_family(module, f"{package}.{name}")
+        found = getattr(loaded, name_there) if name_there else loaded
+        if package in sys.modules:
+            vars(sys.modules[package]).setdefault(name, found)  # where the next look-up finds it
+        return found
+
+    return value
+
+
+def _origins(names: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return the module of each name, and its name there; '' for the module itself."""
+    clauses = [(module, each.strip()) for module, text in names.items() for each in text.split(",")]
+    pairs = [(module, f" {clause}".partition(" as ")) for module, clause in clauses]
+    return {(alias or name).strip(): (module, name.strip()) for module, (name, _, alias) in pairs}
+
+
+def _import_family(module: str, name: str) -> ModuleType:
+    try:
+        return import_at_rest(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        text = f"{name} needs the package {_distribution_of(module)}. {_install_advice(module)}"
+        raise ModuleNotFoundError(text, name=module) from None
+
+
 def import_at_rest(name: str) -> ModuleType:
     """Return the module `name`; at its import no trace is current, and the settings are the default.
 
@@ -88,3 +136,5 @@ def _import(name: str) -> ModuleType:
 
 
 _sibling_advice = late_function("calque_core.siblings", "sibling_advice")
+_distribution_of = late_function("calque_core.distributions", "distribution_of")
+_install_advice = late_function("calque_core.distributions", "install_advice")

@@ -1,18 +1,8 @@
-"""Batching rules, one module per family of primitives, named and ordered as in `calque_core.ops`.
+"""Batching rules, one module per family of primitives, of the same path as in `calque_core.ops`, in the same order.
 
 A module is imported when a batch first meets one of its primitives.
 """
 
 from calque_core.extend import rules_by_family as _rules_by_family
 
-FAMILIES = (
-    "adjugates", "arithmetic", "bessel", "broadcast", "callback", "checkpoint", "collective", "compare", "complex",
-    "composite", "cond", "convert", "convolution", "create", "cumulative", "custom", "determinants", "dot", "dynamic",
-    "eigen", "equations", "exchange", "exponential", "factor_updates", "factorizations", "ffi", "fft", "gamma",
-    "gather", "incomplete", "incomplete_beta", "jit", "joining", "linear_call", "linear_solve", "matrix_functions",
-    "platform", "pseudo_inverse", "reduce", "reduce_function", "reduce_window", "reflections", "root", "rounding",
-    "scan", "scatter", "select_and_scatter", "shape", "shard_map", "sharding", "similarity", "sort", "special",
-    "sylvester", "threefry", "top_k", "triangular", "tridiagonal", "trigonometric", "while_loop",
-)  # fmt: skip
-
-_rules_by_family(__name__, FAMILIES, kinds=("batch", "axis_batch"))
+_rules_by_family(__name__, kinds=("batch", "axis_batch"))

@@ -14,9 +14,8 @@ from calque_core.types.avals import ShapedArray, shaped_array
 
 convert_element_type_p = Primitive("convert_element_type")  # with `weak_type`, of a scalar: to a Python scalar
 convert_element_type_p.is_elementwise = True
-convert_element_type_p.family = convert_element_type_p.adapted.family = (
-    "convert"  # its rules are beside those of convert.py
-)
+# Its rules are beside those of convert.py.
+convert_element_type_p.family = convert_element_type_p.adapted.family = "calque_core.ops.convert"
 
 
 @convert_element_type_p.def_abstract_eval(cached=True)

@@ -1,7 +1,8 @@
 """Families of rules: modules of rules that are imported when a program first asks for one of their rules.
 
-One idea: a primitive belongs to the family of the module that declares it, `ops/fft.py`, and a package of rules has a
-module of that name, `rules/fft.py`.  So a program imports the rules of the families that it uses.
+One idea: a primitive belongs to the family of the module that declares it, `calque_core.ops.math.bessel`, and a package
+of rules has a module of the same path, `calque_jet.rules.math.bessel`.  The path is the search: a program imports the
+rules of the families that it uses, and nobody lists families.
 
 Read next: `rules.py`, the tables of rules; `late.py`, the same for names.
 """
@@ -9,16 +10,17 @@ Read next: `rules.py`, the tables of rules; `late.py`, the same for names.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any
 
-from calque_core.late import import_at_rest
+from calque_core.late import import_at_rest, late_function
 
 Kind = str | tuple[str, str]
-Families = frozenset[str]
+Column = tuple[str, str]  # a package of rules, and the package of the primitives that it serves
 
-columns: dict[str, dict[str, Families]] = {}  # by kind, then by package of rules: the families that have a module there
+columns: dict[str, tuple[Column, ...]] = {}  # by kind
+_absent: set[str] = set()  # modules that a look-up has not found
 
 
 class AdaptedRules(dict[Any, Any]):
@@ -41,7 +43,7 @@ class AdaptedRules(dict[Any, Any]):
 
     def put(self, kind: Kind, rule: Any, module: str) -> None:
         """Store a rule that the body of a module defines."""
-        if kind not in self and _imports(self.family, kind, module):
+        if kind not in self and module in rule_modules(self.family, kind):
             self.late[kind] = rule
         else:
             self[kind] = rule
@@ -57,31 +59,42 @@ def general_kind(kind: Kind) -> str:
     return kind if isinstance(kind, str) else kind[0]
 
 
-def declare_column(package: str, families: Iterable[str], kinds: Iterable[str]) -> None:
-    """Declare that a package has rules of some kinds for core's primitives, in one module for each family.
-
-    The module `package.family` is imported at the first look-up of a rule for a primitive of that family.
-    """
-    new = frozenset(families)
+def declare_column(package: str, of: str, kinds: Iterable[str]) -> None:
+    """Declare that a package has rules of some kinds for the primitives that the package `of` declares."""
     for kind in kinds:
-        column = columns.setdefault(kind, {})
-        column[package] = column.get(package, new) | new
+        column = columns.get(kind, ())
+        if (package, of) not in column:
+            columns[kind] = (*column, (package, of))
+
+
+def rule_modules(family: str, kind: Kind) -> Iterator[str]:
+    """Yield the names of the modules with rules of one kind for the primitives of a family; some may not exist.
+
+    >>> from calque_core.primitives.families import columns, declare_column, rule_modules
+    >>> declare_column("my_package.rules", "calque_core.ops", ["spectrum"])
+    >>> list(rule_modules("calque_core.ops.fourier", "spectrum"))
+    ['my_package.rules.fourier']
+    >>> del columns["spectrum"]
+    """
+    for package, of in columns.get(general_kind(kind), ()):
+        if family == of or family.startswith(f"{of}."):
+            yield package + family[len(of) :]
 
 
 def import_rules(family: str, kind: Kind) -> None:
     """Import the modules with rules of one kind for the primitives of a family."""
-    for package, families in columns.get(general_kind(kind), _NO_COLUMN).items():
-        if family in families:
-            import_at_rest(f"{package}.{family}")
+    for module in rule_modules(family, kind):
+        if module not in _absent:
+            _import_if_there(module)
 
 
-def _imports(family: str, kind: Kind, module: str) -> bool:
-    """Tell whether the first look-up of a rule imports a module."""
-    package, _, name = module.rpartition(".")
-    return name == family and family in columns.get(general_kind(kind), _NO_COLUMN).get(package, ())
-
-
-_NO_COLUMN: dict[str, Families] = {}
+def _import_if_there(module: str) -> None:
+    try:
+        import_at_rest(module)
+    except ModuleNotFoundError as error:
+        if not (error.name == module or module.startswith(f"{error.name}.")):
+            raise  # a module of rules lacks something that it imports
+        _absent.add(module)
 
 
 def import_rules_to_change(family: str, kind: Kind, declaring: str) -> None:
@@ -89,15 +102,23 @@ def import_rules_to_change(family: str, kind: Kind, declaring: str) -> None:
 
     `declaring` is the module of the definition.
     """
-    if declaring.rpartition(".")[2] != family:
+    if declaring != family and declaring not in rule_modules(family, kind):
         import_rules(family, kind)
 
 
 def import_column(kind: Kind) -> None:
     """Import all modules with rules of one kind."""
-    for package, families in columns.get(general_kind(kind), _NO_COLUMN).items():
-        for family in sorted(families):
-            import_at_rest(f"{package}.{family}")
+    for package, _ in columns.get(general_kind(kind), ()):
+        for module in modules_of(package):
+            import_at_rest(module)
+
+
+def modules_of(package: str) -> list[str]:
+    """Return the names of the modules of a package, those of its folders included, in order; or that of a module."""
+    path = getattr(import_at_rest(package), "__path__", None)
+    if path is None:
+        return [package]
+    return sorted(found.name for found in _walk_packages(path, f"{package}.") if not found.ispkg)
 
 
 def import_family(family: str) -> None:
@@ -107,14 +128,14 @@ def import_family(family: str) -> None:
 
 
 def is_family_module(module: str) -> bool:
-    """Tell whether a module of this name declares a family of core's primitives, or holds its rules.
+    """Tell whether a module of this name declares a family of primitives with columns, or holds its rules.
 
     Nobody uses a primitive, or asks for a rule, before the import of such a module has ended.
     """
-    package, _, family = module.rpartition(".")
-    if package in ("calque_core.ops", "calque_core.primitives"):
+    if module.startswith(("calque_core.ops.", "calque_core.primitives.")):
         return True
-    return any(family in column.get(package, ()) for column in columns.values())
+    packages = {package for column in columns.values() for pair in column for package in pair}
+    return any(module.startswith(f"{package}.") for package in packages)
 
 
 def declaring_module() -> str:
@@ -123,3 +144,6 @@ def declaring_module() -> str:
     while frame is not None and frame.f_code.co_name != "<module>":
         frame = frame.f_back
     return "" if frame is None else frame.f_globals.get("__name__", "")
+
+
+_walk_packages = late_function("pkgutil", "walk_packages")  # who asks for a whole table needs it, and no program

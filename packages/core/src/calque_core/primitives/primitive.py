@@ -57,7 +57,7 @@ class Primitive(Uncopied):
     `jvp` and `grad` do: `calque_autodiff.deflinear`, `defbilinear` and `zero_derivative` give their rules and declare
     it.  The attribute `is_elementwise` declares that it
     acts on each element alone, of operands of equal shapes or rank 0.  The `family` is the name of the module that
-    declares it; the modules with its rules have the same name.
+    declares it; the modules with its rules have the same path in their packages.
     """
 
     __slots__ = (
@@ -101,7 +101,7 @@ class Primitive(Uncopied):
         self.impl: Callable[..., Any] = self._missing_impl
         self._impl_for_types: ImplForTypes | None = None
         self.abstract: Any = None  # the type rule: types to a list of types
-        self.family = declaring_module().rpartition(".")[2]  # the modules with its rules have this name
+        self.family = declaring_module()  # the modules with its rules have this path
         self.adapted = AdaptedRules(self.family)
         self._holes: dict[Any, str] = {}
         self._rules: dict[Any, tables.Rule] = {}

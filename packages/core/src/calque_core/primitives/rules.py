@@ -122,21 +122,21 @@ def info_of(kind: str) -> KindInfo:
     return info
 
 
-def rules_by_family(package: str, families: Iterable[str], kinds: Iterable[str]) -> None:
-    """Declare that a package has rules of some kinds for core's primitives, in one module for each family.
+def rules_by_family(package: str, kinds: Iterable[str], *, of: str = "calque_core.ops") -> None:
+    """Declare that a package has rules of some kinds for the primitives of the package `of`, by default core's.
 
-    A primitive belongs to the family "fft" if the module `ops/fft.py` declares it; the module `package.fft` is imported
-    at the first look-up of a rule for one of its primitives.
+    A primitive that the module `of.signal.fft` declares has its rules in the module `package.signal.fft`, which is
+    imported at the first look-up of a rule for it; where there is no such module, there are no rules.
 
     >>> from calque_core import rules
     >>> from calque_core.extend import rules_by_family
-    >>> rules_by_family("my_package.rules", ["fourier"], kinds=["spectrum"])
+    >>> rules_by_family("my_package.rules", kinds=["spectrum"])
     >>> from calque_core.lax import sin_p
-    >>> sin_p in rules("spectrum")  # its family has no such rules, and nothing is imported
+    >>> sin_p in rules("spectrum")  # my_package has no rules for it
     False
     """
     kinds = list(kinds)
-    declare_column(package, families, kinds)
+    declare_column(package, of, kinds)
     for primitive in list(primitives):
         for kind in [
             kind for kind in primitive.adapted if general_kind(kind) in kinds and primitive.adapted[kind] is None

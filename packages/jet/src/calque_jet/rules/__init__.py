@@ -1,4 +1,4 @@
-"""Taylor rules, one module per family of primitives, named and ordered as in `calque_core.ops`.
+"""Taylor rules, one module per family of primitives, of the same path as in `calque_core.ops`, in the same order.
 
 A primitive that core declares linear, bilinear or constant needs none: `derived.py` follows from that.
 
@@ -7,12 +7,4 @@ A module is imported when a Taylor series first meets one of its primitives.
 
 from calque_core.extend import rules_by_family as _rules_by_family
 
-FAMILIES = (
-    "adjugates", "arithmetic", "bessel", "callback", "checkpoint", "collective", "compare", "cond", "convert", "create",
-    "custom", "eigen", "equations", "exponential", "factorizations", "gamma", "gather", "incomplete", "incomplete_beta",
-    "jit", "linear_call", "linear_solve", "matrix_functions", "platform", "reduce", "reduce_window", "reflections",
-    "root", "rounding", "scan", "scatter", "select_and_scatter", "shard_map", "similarity", "sort", "special",
-    "sylvester", "top_k", "triangular", "tridiagonal", "trigonometric", "while_loop",
-)  # fmt: skip
-
-_rules_by_family(__name__, FAMILIES, kinds=("jet",))
+_rules_by_family(__name__, kinds=("jet",))
