@@ -24,22 +24,29 @@ COMPILED = ("xla_backend",)  # each case compiles a program, 4 minutes in all: a
 DIVIDING_PYTHONS = ["3.12", "3.13"]  # divide the modules of each package's tests between them
 # 3.12 takes the oldest NumPy, and the jaxlib between that of 3.11 and of 3.13; these take the newest that there are.
 RELEASES = {"3.12": {"numpy": "numpy>=2.0,<2.1", "jaxlib": "jaxlib>=0.11,<0.12"}}
-PACKAGES = ["pytree", "core", "autodiff", "jet", "batching", "xla_backend", "numpy", "calque"]
+VERBS = ["autodiff", "jet", "batching", "xla_backend"]
+FAMILIES = ["linalg", "special", "signal"]
+PACKAGES = ["pytree", "core", *VERBS, *FAMILIES, "numpy", "calque"]
 TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
 SITE_TOOLS = ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "selenium>=4.20", "pyspellchecker", "scipy"]
 # Libraries that take our arrays by protocol; each has a test.
 NEIGHBOURS = ["array-api-compat", "array-api-strict", "einops", "ipython", "jaxtyping", "opt-einsum", "scikit-learn"]
 REFERENCES = ["mpmath"]  # right numbers for the law of ranges
 
+
+def modules_of(*packages: str, but: str = "") -> list[str]:
+    """Return the import names of packages that are not the facade, but for one."""
+    return [f"calque_{package}" for package in packages if package != but]
+
+
 # What a package promises to do without: its own cell must not be able to import these.
 ABSENT = {
     "pytree": ["numpy", "jaxlib", "calque_core"],
-    "core": ["jaxlib", "calque_autodiff", "calque_batching", "calque_jet", "calque_numpy", "calque_xla_backend"],
-    "autodiff": ["jaxlib", "calque_batching", "calque_jet", "calque_numpy", "calque_xla_backend"],
-    "jet": ["jaxlib", "calque_autodiff", "calque_batching", "calque_numpy", "calque_xla_backend"],
-    "batching": ["jaxlib", "calque_autodiff", "calque_jet", "calque_numpy", "calque_xla_backend"],
-    "xla_backend": ["jax", "calque_autodiff", "calque_batching", "calque_jet", "calque_numpy"],
-    "numpy": ["jaxlib", "calque_autodiff", "calque_batching", "calque_jet", "calque_xla_backend"],
+    "core": ["jaxlib", *modules_of(*VERBS, *FAMILIES, "numpy")],
+    **{verb: ["jaxlib", *modules_of(*VERBS, *FAMILIES, "numpy", but=verb)] for verb in VERBS},
+    **{family: ["jaxlib", *modules_of(*VERBS, *FAMILIES, "numpy", but=family)] for family in FAMILIES},
+    "xla_backend": ["jax", *modules_of(*VERBS, *FAMILIES, "numpy", but="xla_backend")],
+    "numpy": ["jaxlib", *modules_of(*VERBS)],
     "calque": ["jaxlib", "calque_xla_backend"],
 }
 CHECK_CELL = """

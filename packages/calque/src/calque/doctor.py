@@ -21,8 +21,8 @@ from calque_core import config
 from calque_core.extend import FACADE, facade_fault, import_at_rest, install_command, similar_name
 
 PACKAGES = (
-    FACADE, "calque-pytree", "calque-core", "calque-autodiff", "calque-jet", "calque-batching", "calque-numpy",
-    "calque-xla-backend",
+    FACADE, "calque-pytree", "calque-core", "calque-autodiff", "calque-jet", "calque-batching", "calque-linalg",
+    "calque-special", "calque-signal", "calque-numpy", "calque-xla-backend",
 )  # fmt: skip
 OTHERS = ("numpy", "jaxlib", "ml_dtypes", "scipy", "jax")
 VARIABLES = (

@@ -6,8 +6,8 @@
     (np.float64(1.0), [np.float64(1.0), np.float64(1.0), np.float64(1.0)])
 
 For users: `jet`.  For authors of primitives: the rule kind "jet", `primitive.def_rule("jet", rule)`, or a declaration
-that the primitive is linear, bilinear or constant.  For authors of transformations: `JetTrace`, and `jet_jaxpr` for
-programs.
+that the primitive is linear, bilinear or constant; `calque_jet.series` has the arithmetic of such rules.  For authors
+of transformations: `JetTrace`, and `jet_jaxpr` for programs.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late

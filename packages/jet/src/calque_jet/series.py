@@ -4,6 +4,8 @@ One idea: x(t) = x0 + x1 t + x2 t**2 + ... is a primal x0 and the list of its co
 A zero coefficient is None, and costs nothing.  Products are convolutions, and an equation between derivatives
 gives one coefficient after the other, so that the number of operations is quadratic in the order.
 
+It is public: a package with primitives of its own writes their Taylor rules with it.
+
 Source: Griewank & Walther, Evaluating Derivatives (2008), section 13.2.  Read next: `rules/exponential.py`.
 """
 
@@ -13,12 +15,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import typeof
-from calque_core.extend import zeros_of
+from calque_core.extend import spread, zeros_of
 from calque_core.lax import add, add_any, div, mul, neg, sub
 
 Value = Any
 Coefficient = Any  # an array, or None
 Series = list[Coefficient]
+Result = tuple[Value, Series]  # of a Taylor rule: the result, and its coefficients
 Times = Callable[[Value, Value], Value]
 
 # One coefficient
@@ -140,3 +143,11 @@ def solution(starts: Sequence[Value], slopes: Slopes, xs: Sequence[Coefficient])
 def add_number(x: Coefficient, k: int, start: float) -> Coefficient:
     """Return coefficient k of a series with a number added: to coefficient 0 alone."""
     return add(x, start) if k == 0 else x
+
+
+def spread_each(coefficients: Sequence[Coefficient], out: Value) -> Series:
+    """Return coefficients of an operand in the shape of the result: coefficients of rank 0 are broadcast."""
+    return [None if c is None else spread(c, out) for c in coefficients]
+
+
+# Arithmetic; neg is declared linear and mul bilinear

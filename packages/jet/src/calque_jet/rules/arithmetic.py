@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import Primitive, typeof
-from calque_core.extend import share, spread
+from calque_core.extend import share
 from calque_core.extend.numpy_functions import greater, greater_equal, less, less_equal
 from calque_core.lax import (
     abs,
@@ -37,16 +37,22 @@ from calque_core.lax import (
     sub,
     sub_p,
 )
-from calque_jet.series import Coefficient, Series, coefficient, derivative, minus, over, plus, quotient, times
+from calque_jet.series import (
+    Coefficient,
+    Result,
+    Series,
+    coefficient,
+    derivative,
+    minus,
+    over,
+    plus,
+    quotient,
+    spread_each,
+    times,
+)
 
 Value = Any
-Result = tuple[Value, Series]
 Combine = Callable[[Coefficient, Coefficient], Coefficient]
-
-
-def spread_each(coefficients: Sequence[Coefficient], out: Value) -> Series:
-    """Return coefficients of an operand in the shape of the result: coefficients of rank 0 are broadcast."""
-    return [None if c is None else spread(c, out) for c in coefficients]
 
 
 # Arithmetic; neg is declared linear and mul bilinear

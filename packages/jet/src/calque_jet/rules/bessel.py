@@ -21,9 +21,9 @@ from calque_core.lax import (
     select,
     sign,
 )
-from calque_jet.rules.arithmetic import Result
 from calque_jet.series import (
     Coefficient,
+    Result,
     Series,
     add_number,
     coefficient,

@@ -7,8 +7,7 @@ from typing import Any
 
 from calque_core import Primitive, typeof
 from calque_core.lax import axis_index_p, convert_element_type, div, eq, mul, pmax_p, pmin_p, psum
-from calque_jet.rules.arithmetic import Result
-from calque_jet.series import Series
+from calque_jet.series import Result, Series
 
 Value = Any
 

@@ -9,8 +9,7 @@ from calque_core import typeof
 from calque_core.extend import spread
 from calque_core.extend.numpy_functions import greater, less
 from calque_core.lax import bitwise_and, clamp, clamp_p, max, select, select_n, select_n_p
-from calque_jet.rules.arithmetic import Result, spread_each
-from calque_jet.series import Coefficient, Series, plus
+from calque_jet.series import Coefficient, Result, Series, plus, spread_each
 
 Value = Any
 

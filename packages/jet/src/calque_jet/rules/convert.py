@@ -7,8 +7,7 @@ from typing import Any
 
 from calque_core.extend import is_float
 from calque_core.lax import convert_element_type, convert_element_type_p
-from calque_jet.rules.arithmetic import Result
-from calque_jet.series import Series
+from calque_jet.series import Result, Series
 
 Value = Any
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from calque_core.extend import matrix_product, transposed
 from calque_core.lax.linalg import solve, solve_p
-from calque_jet.rules.arithmetic import Result
-from calque_jet.series import Series, coefficient, minus
+from calque_jet.series import Result, Series, coefficient, minus
 
 Value = Any
 

@@ -37,9 +37,10 @@ from calque_core.lax import (
     square,
     square_p,
 )
-from calque_jet.rules.arithmetic import Result, is_complex
+from calque_jet.rules.arithmetic import is_complex
 from calque_jet.series import (
     Coefficient,
+    Result,
     Series,
     Slopes,
     add_number,

@@ -25,8 +25,7 @@ from calque_core.extend import (
 )
 from calque_core.lax import slice_in_dim
 from calque_core.lax.linalg import cholesky_p, lu_p, qr_p
-from calque_jet.rules.arithmetic import Result
-from calque_jet.series import Coefficient, Series, coefficient, instantiate, minus
+from calque_jet.series import Coefficient, Result, Series, coefficient, instantiate, minus
 
 Value = Any
 Results = tuple[list[Value], list[Series]]

@@ -24,8 +24,7 @@ from calque_core.lax import (
     zeta,
     zeta_p,
 )
-from calque_jet.rules.arithmetic import Result, spread_each
-from calque_jet.series import Series, coefficient, over, plus
+from calque_jet.series import Result, Series, coefficient, over, plus, spread_each
 
 Value = Any
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core.lax import gather, gather_p
-from calque_jet.rules.arithmetic import Result
-from calque_jet.series import Series
+from calque_jet.series import Result, Series
 
 Value = Any
 

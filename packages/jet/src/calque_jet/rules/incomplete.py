@@ -23,9 +23,8 @@ from calque_core.lax import (
     random_gamma_grad_p,
     sub,
 )
-from calque_jet.rules.arithmetic import Result, spread_each
 from calque_jet.rules.gamma import order_is_constant
-from calque_jet.series import Coefficient, Series, coefficient, quotient, solution
+from calque_jet.series import Coefficient, Result, Series, coefficient, quotient, solution, spread_each
 
 Value = Any
 

@@ -13,9 +13,8 @@ from calque_core import typeof
 from calque_core.extend import adjoint, polar_slope
 from calque_core.lax import convert_element_type
 from calque_core.lax.linalg import polar_p, sqrtm_p, sylvester_solve
-from calque_jet.rules.arithmetic import Result
 from calque_jet.rules.factorizations import inner_products
-from calque_jet.series import Series, instantiate, minus
+from calque_jet.series import Result, Series, instantiate, minus
 
 Value = Any
 Results = tuple[list[Value], list[Series]]

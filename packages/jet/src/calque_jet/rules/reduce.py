@@ -11,8 +11,7 @@ from typing import Any
 from calque_core import Primitive, typeof
 from calque_core.extend import Shape, extremes
 from calque_core.lax import div, mul, reduce_max_p, reduce_min_p, reduce_sum
-from calque_jet.rules.arithmetic import Result
-from calque_jet.series import Series
+from calque_jet.series import Result, Series
 
 Value = Any
 

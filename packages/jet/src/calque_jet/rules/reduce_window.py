@@ -7,8 +7,7 @@ from typing import Any
 
 from calque_core import Primitive
 from calque_core.lax import ge_p, le_p, reduce_window_max_p, reduce_window_min_p, select_and_gather_add
-from calque_jet.rules.arithmetic import Result
-from calque_jet.series import Series
+from calque_jet.series import Result, Series
 
 Value = Any
 

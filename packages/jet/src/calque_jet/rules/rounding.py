@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core.lax import nextafter, nextafter_p
-from calque_jet.rules.arithmetic import Result, spread_each
-from calque_jet.series import Series
+from calque_jet.series import Result, Series, spread_each
 
 Value = Any
 

@@ -13,8 +13,7 @@ from calque_core import Primitive, current_trace, tracing
 from calque_core.extend import extreme_shares, product_with_updates
 from calque_core.lax import mul, scatter_add, scatter_max_p, scatter_min_p, scatter_mul_p, zeros_like
 from calque_jet.jet_trace import JetTrace
-from calque_jet.rules.arithmetic import Result
-from calque_jet.series import Coefficient, Series
+from calque_jet.series import Coefficient, Result, Series
 
 Value = Any
 

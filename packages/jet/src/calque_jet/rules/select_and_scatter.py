@@ -7,8 +7,7 @@ from typing import Any
 
 from calque_core import Primitive
 from calque_core.lax import select_and_gather_add_p, select_and_scatter_add_p
-from calque_jet.rules.arithmetic import Result
-from calque_jet.series import Series
+from calque_jet.series import Result, Series
 
 Value = Any
 

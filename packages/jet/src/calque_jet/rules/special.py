@@ -8,9 +8,8 @@ from typing import Any
 
 from calque_core import Primitive
 from calque_core.lax import erf, erf_inv, erf_inv_p, erf_p, erfc, erfc_p, exp, logistic, logistic_p, mul, neg, square
-from calque_jet.rules.arithmetic import Result
 from calque_jet.rules.exponential import def_solution, newest_square
-from calque_jet.series import Coefficient, Series, coefficient, minus, solution, times
+from calque_jet.series import Coefficient, Result, Series, coefficient, minus, solution, times
 
 Value = Any
 

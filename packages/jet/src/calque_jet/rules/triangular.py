@@ -7,9 +7,8 @@ from typing import Any
 
 from calque_core.extend import matrix_product, operator_tangent
 from calque_core.lax.linalg import triangular_solve_p
-from calque_jet.rules.arithmetic import Result
 from calque_jet.rules.equations import solution_series
-from calque_jet.series import Series
+from calque_jet.series import Result, Series
 
 Value = Any
 

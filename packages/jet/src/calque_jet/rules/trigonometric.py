@@ -38,10 +38,10 @@ from calque_core.lax import (
     tanh,
     tanh_p,
 )
-from calque_jet.rules.arithmetic import Result, spread_each
 from calque_jet.rules.exponential import def_solution, newest_square
 from calque_jet.series import (
     Coefficient,
+    Result,
     Series,
     add_number,
     coefficient,
@@ -52,6 +52,7 @@ from calque_jet.series import (
     power,
     quotient,
     solution,
+    spread_each,
     square_coefficient,
 )
 

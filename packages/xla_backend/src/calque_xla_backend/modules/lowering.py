@@ -108,6 +108,21 @@ class LoweringRuleContext:
             eqn = eqn.replace(outvars=[Var(aval) for aval in avals_out])
         return LoweringRuleContext(self.module_context, self.constants, eqn)
 
+    def lower(
+        self, fun: Callable[..., Any], *values: IrValue, avals_in: Sequence[Any] | None = None
+    ) -> Sequence[IrValue]:
+        """Return the results of a function of arrays on IR values, one or a list, lowered at the insertion point.
+
+        `avals_in` are the types of the values, by default those of the equation's operands.
+        """
+        ctx = self if avals_in is None else self.replace(avals_in=avals_in)
+        return lower_fun(partial(_list_of, fun))(ctx, *values)
+
+
+def _list_of(fun: Callable[..., Any], *args: Any) -> Sequence[Any]:
+    outs = fun(*args)
+    return outs if isinstance(outs, (list, tuple)) else [outs]
+
 
 # Rules
 

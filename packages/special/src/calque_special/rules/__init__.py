@@ -1,0 +1,1 @@
+"""Derivative and batching rules, one module per family, of the same path as in `ops`."""
