@@ -10,17 +10,25 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import ShapedArray, typeof
-from calque_core.extend import adjoint, identity_like, shaped_array
+from calque_core.extend import shaped_array
 from calque_core.lax import full
-from calque_core.lax.linalg import eig_p, eigh_p, svd_p
-from calque_xla_backend.define import IrValue, splat
-from calque_xla_backend.modules.host_calls import evaluate_on_host
-from calque_xla_backend.modules.lapack import lapack_call
-from calque_xla_backend.modules.lowering import LoweringRuleContext, lower_fun, register_lowering
-from calque_xla_backend.modules.matrix_calls import MatrixCall, info_aval, matrix_call, nan_where
+from calque_linalg.ops.eigen import eig_p, eigh_p, svd_p
+from calque_linalg.ops.matrices import adjoint, identity_like
+from calque_xla_backend.kernels import (
+    IrValue,
+    LoweringRuleContext,
+    MatrixCall,
+    evaluate_on_host,
+    hlo,
+    info_aval,
+    lapack_call,
+    matrix_call,
+    nan_where,
+    register_lowering,
+    splat,
+)
 
 Value = Any
 
@@ -76,7 +84,7 @@ register_lowering(eig_p, evaluate_on_host, platform="cuda")
 def svd_lowering(ctx: LoweringRuleContext, x: IrValue, *, full_matrices: bool, compute_uv: bool) -> Sequence[IrValue]:
     (aval,) = ctx.avals_in
     if not aval.size:
-        return empty_svd(ctx, x, full_matrices=full_matrices, compute_uv=compute_uv)
+        return ctx.lower(svd_of_no_elements, x, full_matrices=full_matrices, compute_uv=compute_uv)
     mode = ("A" if full_matrices else "S") if compute_uv else "N"
     return _svd(ctx, x, _vectors_of_svd(aval, full_matrices), partial(lapack_call, "gesdd", mode=mode))
 
@@ -89,9 +97,9 @@ def svd_cuda_lowering(
     (aval,) = ctx.avals_in
     params: dict[str, Any] = {"full_matrices": full_matrices, "compute_uv": compute_uv}
     if not aval.size:
-        return empty_svd(ctx, x, **params)
+        return ctx.lower(svd_of_no_elements, x, **params)
     if aval.shape[-2] < aval.shape[-1]:
-        return _svd_of_adjoint(ctx, x, **params)
+        return ctx.lower(svd_of_adjoint, x, **params)
     vectors = _vectors_of_svd(aval, full_matrices) if compute_uv else [shaped_array((), aval.dtype)] * 2
     return _svd(ctx, x, vectors, partial(matrix_call, "cusolver_gesvd_ffi", transposed=False, **params))
 
@@ -111,19 +119,13 @@ def _svd(
     return [nan_where("NE", info, info_type, out, out_aval) for out, out_aval in zip(outs, ctx.avals_out)]
 
 
-def _svd_of_no_elements(x: Value, *, full_matrices: bool, compute_uv: bool) -> list[Value]:
+def svd_of_no_elements(x: Value, *, full_matrices: bool, compute_uv: bool) -> list[Value]:
     """Return the results for a matrix without elements: full matrices are identities."""
     values, *vectors = svd_p.abstract(typeof(x), full_matrices=full_matrices, compute_uv=compute_uv)
     return [full(values.shape, 0, values.dtype), *(identity_like(x, aval.shape[-2:]) for aval in vectors)]
 
 
-empty_svd = lower_fun(_svd_of_no_elements)
-
-
-def _swapped_svd(x: Value, **params: Any) -> list[Value]:
+def svd_of_adjoint(x: Value, **params: Any) -> list[Value]:
     """Return the results for a matrix, computed from those for its conjugate transpose."""
     values, *vectors = svd_p.bind(adjoint(x), **params)
     return [values, *(adjoint(vector) for vector in reversed(vectors))]
-
-
-_svd_of_adjoint = lower_fun(_swapped_svd)

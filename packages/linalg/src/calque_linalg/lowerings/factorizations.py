@@ -10,19 +10,26 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from jaxlib.mlir.dialects import stablehlo as hlo
-
-from calque_core import ShapedArray, typeof
-from calque_core.extend import identity_like, lower_triangle, shaped_array, upper_triangle
+from calque_core import typeof
+from calque_core.extend import shaped_array
 from calque_core.lax import pad, slice_in_dim, zeros_like
-from calque_core.lax.linalg import cholesky_p, lu_p, lu_pivots_to_permutation, qr_p
-from calque_xla_backend.define import IrValue, splat
-from calque_xla_backend.modules.host_calls import evaluate_on_host
-from calque_xla_backend.modules.lapack import lapack_call
-from calque_xla_backend.modules.lowering import LoweringRuleContext, lower_fun, register_lowering
-from calque_xla_backend.modules.matrix_calls import MatrixCall, info_aval, matrix_call, nan_where
-from calque_xla_backend.modules.types import aval_to_ir_type
-from calque_xla_backend.rules.reflections import product_of_reflections, product_of_reflections_cuda
+from calque_linalg.lowerings.reflections import product_of_reflections, product_of_reflections_cuda
+from calque_linalg.ops.factorizations import cholesky_p, lu_p, lu_pivots_to_permutation, qr_p
+from calque_linalg.ops.matrices import identity_like, lower_triangle, upper_triangle
+from calque_xla_backend.kernels import (
+    IrValue,
+    LoweringRuleContext,
+    MatrixCall,
+    aval_to_ir_type,
+    evaluate_on_host,
+    hlo,
+    info_aval,
+    lapack_call,
+    matrix_call,
+    nan_where,
+    register_lowering,
+    splat,
+)
 
 Value = Any
 
@@ -42,7 +49,7 @@ def _cholesky(ctx: LoweringRuleContext, x: IrValue, factorize: MatrixCall) -> Se
     if not aval.size:
         return [x]
     out, info = factorize([(x, aval)], [aval, info_type], aliases={0: 0})
-    return _lower(ctx, lower_triangle, aval, nan_where("NE", info, info_type, out, aval))
+    return ctx.lower(lower_triangle, nan_where("NE", info, info_type, out, aval))
 
 
 @register_lowering(lu_p, platform="cpu")
@@ -62,8 +69,8 @@ def _lu(ctx: LoweringRuleContext, x: IrValue, factorize: MatrixCall) -> Sequence
         return [x, splat(0, pivots_aval), order]
     factors, from_one, info = factorize([(x, aval)], [aval, pivots_aval, info_type], aliases={0: 0})
     pivots = hlo.subtract(from_one, splat(1, pivots_aval))
-    permutation_of = partial(lu_pivots_to_permutation, permutation_size=order_aval.shape[-1])
-    return [nan_where("LT", info, info_type, factors, aval), pivots, *_lower(ctx, permutation_of, pivots_aval, pivots)]
+    order = ctx.lower(lu_pivots_to_permutation, pivots, avals_in=[pivots_aval], permutation_size=order_aval.shape[-1])
+    return [nan_where("LT", info, info_type, factors, aval), pivots, *order]
 
 
 @register_lowering(qr_p, platform="cpu")
@@ -85,7 +92,7 @@ def _qr(
     """Get R and the reflections from one call, and Q from a second one."""
     (aval,), (q_aval, r_aval, *orders) = ctx.avals_in, ctx.avals_out
     if not aval.size:
-        (q,) = _lower(ctx, partial(identity_like, sizes=q_aval.shape[-2:]), aval, x)
+        (q,) = ctx.lower(identity_like, x, sizes=q_aval.shape[-2:])
         return [q, splat(0, r_aval), *(hlo.iota(aval_to_ir_type(o), o.ndim - 1) for o in orders)]
     taus_aval = shaped_array((*aval.shape[:-2], min(aval.shape[-2:])), aval.dtype)
     if pivoting:
@@ -98,9 +105,9 @@ def _qr(
     else:
         packed, taus = factorize([(x, aval)], [aval, taus_aval], aliases={0: 0})
         order = []
-    (columns,) = _lower(ctx, partial(_with_columns, size=q_aval.shape[-1]), aval, packed)
+    (columns,) = ctx.lower(_with_columns, packed, size=q_aval.shape[-1])
     q = product((columns, q_aval), (taus, taus_aval))
-    return [q, *_lower(ctx, partial(_upper_rows, size=r_aval.shape[-2]), aval, packed), *order]
+    return [q, *ctx.lower(_upper_rows, packed, size=r_aval.shape[-2]), *order]
 
 
 def _with_columns(packed: Value, *, size: int) -> Value:
@@ -113,8 +120,3 @@ def _with_columns(packed: Value, *, size: int) -> Value:
 
 def _upper_rows(packed: Value, *, size: int) -> Value:
     return upper_triangle(slice_in_dim(packed, 0, size, axis=-2))
-
-
-def _lower(ctx: LoweringRuleContext, fun: Any, aval: ShapedArray, value: IrValue) -> Sequence[IrValue]:
-    """Return the lowered result of a function of one array."""
-    return lower_fun(fun, multiple_results=False)(ctx.replace(avals_in=[aval]), value)

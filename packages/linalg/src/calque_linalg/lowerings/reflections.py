@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calque_core import ShapedArray
-from calque_core.lax.linalg import geqrf_p, householder_product_p
-from calque_xla_backend.define import IrValue, splat
-from calque_xla_backend.modules.lapack import lapack_call
-from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
-from calque_xla_backend.modules.matrix_calls import matrix_call
+from calque_linalg.ops.reflections import geqrf_p, householder_product_p
+from calque_xla_backend.kernels import IrValue, LoweringRuleContext, lapack_call, matrix_call, register_lowering, splat
 
 
 @register_lowering(geqrf_p, platform="cpu")

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calque_core.lax.linalg import hessenberg_p, schur_p, tridiagonal_p
-from calque_xla_backend.define import IrValue, splat
-from calque_xla_backend.modules.host_calls import evaluate_on_host
-from calque_xla_backend.modules.lapack import lapack_call
-from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
-from calque_xla_backend.modules.matrix_calls import info_aval, nan_where
+from calque_linalg.ops.similarity import hessenberg_p, schur_p, tridiagonal_p
+from calque_xla_backend.kernels import (
+    IrValue,
+    LoweringRuleContext,
+    evaluate_on_host,
+    info_aval,
+    lapack_call,
+    nan_where,
+    register_lowering,
+    splat,
+)
 
 
 @register_lowering(hessenberg_p, platform="cpu")

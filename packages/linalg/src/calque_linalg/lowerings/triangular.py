@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jaxlib.mlir.dialects import stablehlo as hlo
-
-from calque_core.lax.linalg import triangular_solve_p
-from calque_xla_backend.define import IrValue, splat
-from calque_xla_backend.modules.lapack import lapack_call
-from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
+from calque_linalg.ops.triangular import triangular_solve_p
+from calque_xla_backend.kernels import IrValue, LoweringRuleContext, hlo, lapack_call, register_lowering, splat
 
 
 @register_lowering(triangular_solve_p, platform="cpu")

@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 
 from calque_core.lax import pad, slice_in_dim
-from calque_core.lax.linalg import tridiagonal_solve_p
-from calque_xla_backend.define import IrValue
-from calque_xla_backend.modules.lapack import lapack_call
-from calque_xla_backend.modules.lowering import LoweringRuleContext, lower_fun, register_lowering
-from calque_xla_backend.modules.matrix_calls import info_aval, matrix_call, nan_where
+from calque_linalg.ops.tridiagonal import tridiagonal_solve_p
+from calque_xla_backend.kernels import (
+    IrValue,
+    LoweringRuleContext,
+    info_aval,
+    lapack_call,
+    matrix_call,
+    nan_where,
+    register_lowering,
+)
 
 Value = Any
 
@@ -34,14 +39,14 @@ def tridiagonal_solve_cuda_lowering(ctx: LoweringRuleContext, *values: IrValue) 
     if not out_aval.size:
         return [values[-1]]
     if out_aval.shape[-2] < _FEWEST_ROWS:
-        return _lower_with_more_rows(ctx, *values)
+        return ctx.lower(solve_with_more_rows, *values)
     return matrix_call("cusparse_gtsv2_ffi", list(zip(values, ctx.avals_in)), [out_aval], aliases={3: 0})
 
 
 _FEWEST_ROWS = 3  # that cuSPARSE takes
 
 
-def _solve_with_more_rows(dl: Value, d: Value, du: Value, b: Value) -> Value:
+def solve_with_more_rows(dl: Value, d: Value, du: Value, b: Value) -> Value:
     """Return the solution of a system to which equations x = 0 are added."""
     n, count = d.shape[-1], _FEWEST_ROWS - d.shape[-1]
     rows = [(0, 0, 0)] * (d.ndim - 1) + [(0, count, 0)]
@@ -49,6 +54,3 @@ def _solve_with_more_rows(dl: Value, d: Value, du: Value, b: Value) -> Value:
     diagonals = pad(dl, zero, rows), pad(d, one, rows), pad(du, zero, rows)
     x = tridiagonal_solve_p.bind(*diagonals, pad(b, zero, [*rows, (0, 0, 0)]))
     return slice_in_dim(x, 0, n, axis=-2)
-
-
-_lower_with_more_rows = lower_fun(_solve_with_more_rows, multiple_results=False)

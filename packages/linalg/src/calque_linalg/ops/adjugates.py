@@ -13,34 +13,35 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.ops.arithmetic import abs, mul, neg, sub
-from calque_core.ops.broadcast import broadcast_in_dim
-from calque_core.ops.compare import eq, lt, select
-from calque_core.ops.complex import real_dtype
-from calque_core.ops.cond import cond
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.create import ones_like, zeros_like
-from calque_core.ops.cumulative import cumprod
-from calque_core.ops.determinants import det
-from calque_core.ops.diagonals import as_rows, diagonal_of, on_diagonal, scale_columns
-from calque_core.ops.eigen import by_lapack, svd
-from calque_core.ops.equations import solve
-from calque_core.ops.joining import concatenate, stack, unstack
-from calque_core.ops.matrices import (
-    adjoint,
-    check_square,
-    field_operands,
-    identity_like,
-    matrix_product,
-    on_matrices,
+from calque_core import Primitive, ShapedArray, ShapeError, finfo, typeof
+from calque_core.extend import real_dtype, where
+from calque_core.lax import (
+    abs,
+    broadcast_in_dim,
+    concatenate,
+    cond,
+    convert_element_type,
+    cumprod,
+    eq,
+    lt,
+    mul,
+    neg,
+    ones_like,
+    reduce_and,
+    reduce_max,
+    reduce_sum,
+    select,
+    slice_in_dim,
+    stack,
+    sub,
+    unstack,
+    zeros_like,
 )
-from calque_core.ops.reduce import reduce_and, reduce_max, reduce_sum
-from calque_core.ops.slices import slice_in_dim
-from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import ShapedArray, typeof
-from calque_core.types.limits import finfo
+from calque_linalg.ops.determinants import det
+from calque_linalg.ops.diagonals import as_rows, diagonal_of, on_diagonal, scale_columns
+from calque_linalg.ops.eigen import by_lapack, svd
+from calque_linalg.ops.equations import solve
+from calque_linalg.ops.matrices import adjoint, check_square, field_operands, identity_like, matrix_product, on_matrices
 
 Value = Any
 
@@ -134,7 +135,7 @@ def adjugate(x: Value) -> Value:
     singular values does not converge.  Compiled, the result is then NaN.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import adjugate
+    >>> from calque_linalg import adjugate
     >>> adjugate(np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([[ 4., -2.],
            [-3.,  1.]])
@@ -213,7 +214,7 @@ def adjugate_slope(x: Value, y: Value) -> Value:
     `adjugate`.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import adjugate_slope
+    >>> from calque_linalg import adjugate_slope
     >>> adjugate_slope(np.zeros((2, 2)), np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([[ 4., -2.],
            [-3.,  1.]])

@@ -12,19 +12,25 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.arithmetic import abs, mul, rem, sub
-from calque_core.ops.arithmetic import sign as sign_of
-from calque_core.ops.compare import ne
-from calque_core.ops.complex import real_dtype
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.create import broadcasted_iota, full_like
-from calque_core.ops.diagonals import diagonal_of
-from calque_core.ops.exponential import log
-from calque_core.ops.factorizations import lu
-from calque_core.ops.matrices import check_square, field_operands
-from calque_core.ops.reduce import reduce_prod, reduce_sum
-from calque_core.primitives.primitive import Primitive, bind_checked
-from calque_core.types.avals import ShapedArray, shaped_array, typeof
+from calque_core import Primitive, ShapedArray, typeof
+from calque_core.extend import bind_checked, real_dtype, shaped_array
+from calque_core.lax import (
+    abs,
+    broadcasted_iota,
+    convert_element_type,
+    full_like,
+    log,
+    mul,
+    ne,
+    reduce_prod,
+    reduce_sum,
+    rem,
+    sub,
+)
+from calque_core.lax import sign as sign_of
+from calque_linalg.ops.diagonals import diagonal_of
+from calque_linalg.ops.factorizations import lu
+from calque_linalg.ops.matrices import check_square, field_operands
 
 Value = Any
 
@@ -55,7 +61,7 @@ def eliminated(x: Value) -> tuple[Value, Value]:
     """Return the factors of `lu`, and 1 or -1: the sign of the permutation, in the matrices' dtype.
 
     >>> import numpy as np
-    >>> from calque_core.extend import eliminated
+    >>> from calque_linalg.ops.determinants import eliminated
     >>> factors, sign = eliminated(np.array([[0.0, 2.0], [3.0, 0.0]]))
     >>> sign
     np.float64(-1.0)
@@ -77,7 +83,7 @@ def det(x: Value) -> Value:
     Raises: TypeError for another dtype; ShapeError unless the matrices are square.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import det
+    >>> from calque_linalg import det
     >>> det(np.array([[2.0, 0.0], [1.0, 3.0]]))
     np.float64(6.0)
     """
@@ -120,7 +126,7 @@ def slogdet(x: Value) -> tuple[Value, Value]:
     Raises: TypeError for another dtype; ShapeError unless the matrices are square.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import slogdet
+    >>> from calque_linalg import slogdet
     >>> slogdet(np.array([[0.0, 1.0], [1.0, 0.0]]))
     (np.float64(-1.0), np.float64(0.0))
     """

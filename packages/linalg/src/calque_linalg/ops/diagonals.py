@@ -9,13 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.arithmetic import div, mul
-from calque_core.ops.broadcast import broadcast_in_dim
-from calque_core.ops.compare import eq, select
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.matrices import conjugated, on_matrices
-from calque_core.ops.reduce import reduce_sum
-from calque_core.types.avals import typeof
+from calque_core import typeof
+from calque_core.lax import broadcast_in_dim, convert_element_type, div, eq, mul, reduce_sum, select
+from calque_linalg.ops.matrices import conjugated, on_matrices
 
 Value = Any
 
@@ -24,7 +20,7 @@ def diagonal_of(x: Value) -> Value:
     """Return the diagonals of square matrices.
 
     >>> import numpy as np
-    >>> from calque_core.extend import diagonal_of
+    >>> from calque_linalg.kit import diagonal_of
     >>> diagonal_of(np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([1., 4.])
     """
@@ -35,7 +31,7 @@ def on_diagonal(x: Value, elsewhere: Value) -> Value:
     """Return the matrices with `elsewhere` off their diagonals.
 
     >>> import numpy as np
-    >>> from calque_core.extend import on_diagonal
+    >>> from calque_linalg.kit import on_diagonal
     >>> on_diagonal(np.array([[1.0, 2.0], [3.0, 4.0]]), 0)
     array([[1., 0.],
            [0., 4.]])
@@ -47,7 +43,7 @@ def as_rows(vector: Value, count: int) -> Value:
     """Return matrices of `count` equal rows.
 
     >>> import numpy as np
-    >>> from calque_core.extend import as_rows
+    >>> from calque_linalg.kit import as_rows
     >>> as_rows(np.array([1.0, 2.0]), 2)
     array([[1., 2.],
            [1., 2.]])
@@ -61,7 +57,7 @@ def scale_columns(x: Value, factors: Value) -> Value:
     """Return the matrices with column j multiplied by factor j, in the dtype of the matrices.
 
     >>> import numpy as np
-    >>> from calque_core.extend import scale_columns
+    >>> from calque_linalg.kit import scale_columns
     >>> scale_columns(np.ones((2, 2)), np.array([1.0, 2.0]))
     array([[1., 2.],
            [1., 2.]])
@@ -74,7 +70,7 @@ def column_products(x: Value, y: Value) -> Value:
     """Return the inner product of each column of `x` with the same column of `y`.
 
     >>> import numpy as np
-    >>> from calque_core.extend import column_products
+    >>> from calque_linalg.ops.diagonals import column_products
     >>> column_products(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
     array([3., 8.])
     """
@@ -85,7 +81,7 @@ def inverse(x: Value) -> Value:
     """Return 1 / x, and NaN for 0: no number, but no warning either.
 
     >>> import numpy as np
-    >>> from calque_core.extend import inverse
+    >>> from calque_linalg.ops.diagonals import inverse
     >>> inverse(np.array([2.0, 0.0]))
     array([0.5, nan])
     """
@@ -97,7 +93,7 @@ def inverse_gaps(gaps: Value) -> Value:
     """Return 1 / gaps of matrices, and NaN for 0; on the diagonal, where a value meets itself, 0 for 0.
 
     >>> import numpy as np
-    >>> from calque_core.extend import inverse_gaps
+    >>> from calque_linalg.ops.diagonals import inverse_gaps
     >>> inverse_gaps(np.array([[0.0, 2.0], [0.0, 4.0]]))
     array([[0.  , 0.5 ],
            [ nan, 0.25]])

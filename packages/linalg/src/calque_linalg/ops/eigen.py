@@ -17,13 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.frames.source import where
-from calque_core.ops.axes import integers
-from calque_core.ops.complex import complex_dtype, real_dtype
-from calque_core.ops.matrices import check_matrices, check_square, failure, field_operands, symmetrized
-from calque_core.ops.shape import slice
-from calque_core.primitives.primitive import Primitive, bind_checked
-from calque_core.types.avals import ShapedArray, shaped_array, typeof
+from calque_core import Primitive, ShapedArray, typeof
+from calque_core.extend import bind_checked, complex_dtype, real_dtype, shaped_array, where
+from calque_core.extend.numpy_functions import integers
+from calque_core.lax import slice
+from calque_linalg.ops.matrices import check_matrices, check_square, failure, field_operands, symmetrized
 
 Value = Any
 Range = tuple[int, int] | None
@@ -105,7 +103,7 @@ def eigh(
     range outside [0, n]; LinAlgError if the iteration does not converge.  Compiled, the results are then NaN.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import eigh
+    >>> from calque_linalg import eigh
     >>> eigh(np.array([[2.0, 1.0], [1.0, 2.0]]))[1]
     array([1., 3.])
     """
@@ -170,7 +168,7 @@ def eig(x: Value, *, compute_left_eigenvectors: bool = True, compute_right_eigen
     Compiled, the results are then NaN, and such left vectors are parallel.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import eig
+    >>> from calque_linalg import eig
     >>> eig(np.array([[0.0, 1.0], [-1.0, 0.0]]))[0]
     array([0.+1.j, 0.-1.j])
     """
@@ -231,7 +229,7 @@ def svd(x: Value, *, full_matrices: bool = True, compute_uv: bool = True, subset
     results are then NaN.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import svd
+    >>> from calque_linalg import svd
     >>> svd(np.array([[3.0, 0.0], [0.0, -2.0]]), compute_uv=False)
     array([3., 2.])
     """

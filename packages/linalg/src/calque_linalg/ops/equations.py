@@ -13,12 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.ops.factorizations import lu, lu_solve
-from calque_core.ops.matrices import check_matrices, check_square, failure, field_operands, identity_like
-from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import ShapedArray, typeof
+from calque_core import Primitive, ShapedArray, ShapeError, typeof
+from calque_core.extend import where
+from calque_linalg.ops.factorizations import lu, lu_solve
+from calque_linalg.ops.matrices import check_matrices, check_square, failure, field_operands, identity_like
 
 Value = Any
 
@@ -64,7 +62,7 @@ def solve(a: Value, b: Value, *, transpose_a: bool = False) -> Value:
     Raises: TypeError for another dtype; ShapeError if the shapes do not fit.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import solve
+    >>> from calque_linalg import solve
     >>> solve(np.array([[0.0, 2.0], [4.0, 0.0]]), np.array([[2.0], [4.0]]))
     array([[1.],
            [1.]])
@@ -108,7 +106,7 @@ def inv(x: Value) -> Value:
     Raises: TypeError for another dtype; ShapeError unless the matrices are square.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import inv
+    >>> from calque_linalg import inv
     >>> inv(np.array([[0.0, 2.0], [4.0, 0.0]]))
     array([[0.  , 0.25],
            [0.5 , 0.  ]])

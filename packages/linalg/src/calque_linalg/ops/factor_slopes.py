@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.ops.arithmetic import add, mul, sub
-from calque_core.ops.create import full_like
-from calque_core.ops.equations import solve
-from calque_core.ops.joining import concatenate
-from calque_core.ops.matrices import (
+from calque_core import typeof
+from calque_core.lax import add, concatenate, full_like, mul, slice_in_dim, sub
+from calque_linalg.ops.equations import solve
+from calque_linalg.ops.matrices import (
     adjoint,
     half_lower,
     identity_like,
@@ -23,10 +22,8 @@ from calque_core.ops.matrices import (
     transposed,
     upper_triangle,
 )
-from calque_core.ops.slices import slice_in_dim
-from calque_core.ops.sylvester import sylvester_solve
-from calque_core.ops.triangular import triangular_solve
-from calque_core.types.avals import typeof
+from calque_linalg.ops.sylvester import sylvester_solve
+from calque_linalg.ops.triangular import triangular_solve
 
 Value = Any
 

@@ -13,19 +13,26 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.ops.arithmetic import abs, add, div, mul, sub
-from calque_core.ops.broadcast import expand_dims
-from calque_core.ops.compare import eq, select
-from calque_core.ops.complex import real
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.dynamic import dynamic_slice_in_dim, dynamic_update_slice_in_dim
-from calque_core.ops.exponential import sqrt, square
-from calque_core.ops.matrices import check_square, conjugated, field_operands, on_matrices, upper_triangle
-from calque_core.ops.while_loop import fori_loop
-from calque_core.primitives.primitive import Primitive, bind_checked
-from calque_core.types.avals import ShapedArray, typeof
+from calque_core import Primitive, ShapedArray, ShapeError, typeof
+from calque_core.extend import bind_checked, where
+from calque_core.lax import (
+    abs,
+    add,
+    convert_element_type,
+    div,
+    dynamic_slice_in_dim,
+    dynamic_update_slice_in_dim,
+    eq,
+    expand_dims,
+    fori_loop,
+    mul,
+    real,
+    select,
+    sqrt,
+    square,
+    sub,
+)
+from calque_linalg.ops.matrices import check_square, conjugated, field_operands, on_matrices, upper_triangle
 
 Value = Any
 
@@ -88,7 +95,7 @@ def factor_triangle(r: Value) -> Value:
     """Return the upper triangle, with the real part of its diagonal.
 
     >>> import numpy as np
-    >>> from calque_core.extend import factor_triangle
+    >>> from calque_linalg.ops.factor_updates import factor_triangle
     >>> factor_triangle(np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([[1., 2.],
            [0., 4.]])
@@ -110,7 +117,7 @@ def cholesky_update(r_matrix: Value, w_vector: Value) -> Value:
     Raises: TypeError for another dtype; ShapeError if the shapes do not fit.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import cholesky_update
+    >>> from calque_linalg import cholesky_update
     >>> cholesky_update(np.diag([3.0, 1.0]), np.array([4.0, 0.0]))
     array([[5., 0.],
            [0., 1.]])

@@ -12,30 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.ops.axes import integer
-from calque_core.ops.broadcast import broadcast_to
-from calque_core.ops.compare import eq, select
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.create import broadcasted_iota, zeros_like
-from calque_core.ops.declare import undefined_message
-from calque_core.ops.elimination import column_order, eliminate, exchanged
-from calque_core.ops.matrices import (
-    check_matrices,
-    check_square,
-    failure,
-    field_operands,
-    permuted_rows,
-    symmetrized,
+from calque_core import Primitive, ShapedArray, ShapeError, typeof
+from calque_core.extend import integer, shaped_array, undefined_message, where
+from calque_core.extend.numpy_functions import broadcast_to
+from calque_core.lax import (
+    broadcasted_iota,
+    convert_element_type,
+    eq,
+    fori_loop,
+    pad,
+    reduce_sum,
+    select,
+    sort_key_val,
+    zeros_like,
 )
-from calque_core.ops.reduce import reduce_sum
-from calque_core.ops.shape import pad
-from calque_core.ops.sort import sort_key_val
-from calque_core.ops.triangular import triangular_solve
-from calque_core.ops.while_loop import fori_loop
-from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import ShapedArray, shaped_array, typeof
+from calque_linalg.ops.elimination import column_order, eliminate, exchanged
+from calque_linalg.ops.matrices import check_matrices, check_square, failure, field_operands, permuted_rows, symmetrized
+from calque_linalg.ops.triangular import triangular_solve
 
 Value = Any
 
@@ -81,7 +74,7 @@ def cholesky(x: Value, *, symmetrize_input: bool = True) -> Value:
     Raises: TypeError for another dtype; ShapeError unless the matrices are square.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import cholesky
+    >>> from calque_linalg import cholesky
     >>> cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[2., 0.],
            [1., 2.]])
@@ -126,7 +119,7 @@ def lu(x: Value) -> tuple[Value, Value, Value]:
     Raises: TypeError for another dtype; ShapeError for fewer than two axes.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import lu
+    >>> from calque_linalg import lu
     >>> factors, pivots, permutation = lu(np.array([[1.0, 2.0], [4.0, 4.0]]))
     >>> factors
     array([[4.  , 4.  ],
@@ -146,8 +139,8 @@ def lu_solve(factors: Value, permutation: Value, b: Value, *, transpose_a: bool 
     Shapes: factors [*s, n, n], permutation [*s, n], b [*s, n, m] -> [*s, n, m].
 
     >>> import numpy as np
-    >>> from calque_core.extend import lu_solve
-    >>> from calque_core.lax.linalg import lu
+    >>> from calque_linalg.kit import lu_solve
+    >>> from calque_linalg import lu
     >>> factors, _, permutation = lu(np.array([[0.0, 2.0], [4.0, 0.0]]))
     >>> lu_solve(factors, permutation, np.array([[2.0], [4.0]]))
     array([[1.],
@@ -217,7 +210,7 @@ def lu_pivots_to_permutation(pivots: Value, permutation_size: int) -> Value:
     Raises: TypeError unless the pivots are integers; ShapeError if there are more pivots than rows.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import lu_pivots_to_permutation
+    >>> from calque_linalg import lu_pivots_to_permutation
     >>> lu_pivots_to_permutation(np.array([2, 1]), 3)
     array([2, 1, 0])
     """
@@ -275,7 +268,7 @@ def qr(x: Value, *, pivoting: bool = False, full_matrices: bool = True) -> tuple
     Raises: TypeError for another dtype; ShapeError for fewer than two axes.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import qr
+    >>> from calque_linalg import qr
     >>> q, r = qr(np.array([[3.0, 5.0], [4.0, 5.0]]))
     >>> r
     array([[-5., -7.],

@@ -13,19 +13,27 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.ops.arithmetic import add, mul
-from calque_core.ops.broadcast import broadcast_in_dim, expand_dims
-from calque_core.ops.compare import eq, ge, gt, select
-from calque_core.ops.complex import conj
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.create import broadcasted_iota, full_like, zeros_like
-from calque_core.ops.declare import undefined_message
-from calque_core.ops.dot import dot_general
-from calque_core.ops.gather import GatherDimensionNumbers, gather
-from calque_core.ops.shape import of_one_dtype, transpose
-from calque_core.types.avals import ShapedArray, typeof
+from calque_core import ShapedArray, ShapeError, typeof
+from calque_core.extend import of_one_dtype, undefined_message, where
+from calque_core.lax import (
+    GatherDimensionNumbers,
+    add,
+    broadcast_in_dim,
+    broadcasted_iota,
+    conj,
+    convert_element_type,
+    dot_general,
+    eq,
+    expand_dims,
+    full_like,
+    gather,
+    ge,
+    gt,
+    mul,
+    select,
+    transpose,
+    zeros_like,
+)
 
 Value = Any
 
@@ -81,7 +89,7 @@ def matrix_product(x: Value, y: Value) -> Value:
     """Return the matrix products of two batches of equally many matrices.
 
     >>> import numpy as np
-    >>> from calque_core.extend import matrix_product
+    >>> from calque_linalg.kit import matrix_product
     >>> matrix_product(np.ones((3, 2, 4)), np.ones((3, 4, 1))).shape
     (3, 2, 1)
     """
@@ -110,7 +118,7 @@ def permuted_rows(x: Value, permutation: Value) -> Value:
     """Return the rows of each matrix in the order of its permutation.  Shapes: x [*s, m, n], permutation [*s, m].
 
     >>> import numpy as np
-    >>> from calque_core.extend import permuted_rows
+    >>> from calque_linalg.ops.matrices import permuted_rows
     >>> permuted_rows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0]))
     array([[3., 4.],
            [1., 2.]])
@@ -135,7 +143,7 @@ def lower_triangle(x: Value, k: int = 0) -> Value:
     """Return the matrices with zeros above their k-th diagonal.
 
     >>> import numpy as np
-    >>> from calque_core.extend import lower_triangle
+    >>> from calque_linalg.kit import lower_triangle
     >>> lower_triangle(np.ones((2, 2)))
     array([[1., 0.],
            [1., 1.]])
@@ -147,7 +155,7 @@ def upper_triangle(x: Value, k: int = 0) -> Value:
     """Return the matrices with zeros below their k-th diagonal.
 
     >>> import numpy as np
-    >>> from calque_core.extend import upper_triangle
+    >>> from calque_linalg.kit import upper_triangle
     >>> upper_triangle(np.ones((2, 2)), 1)
     array([[0., 1.],
            [0., 0.]])
@@ -184,7 +192,7 @@ def hermitian_of(x: Value) -> Value:
     """Return the Hermitian matrices with the lower triangles of `x`, and the real parts of its diagonals.
 
     >>> import numpy as np
-    >>> from calque_core.extend import hermitian_of
+    >>> from calque_linalg.kit import hermitian_of
     >>> hermitian_of(np.array([[1.0, 7.0], [2.0, 3.0]]))
     array([[1., 2.],
            [2., 3.]])
@@ -211,7 +219,7 @@ def identity_like(x: Value, sizes: Sequence[int] | None = None) -> Value:
     """Return one identity matrix for each matrix of `x`; of `sizes`, with ones on the diagonal, if they are given.
 
     >>> import numpy as np
-    >>> from calque_core.extend import identity_like
+    >>> from calque_linalg.kit import identity_like
     >>> identity_like(np.zeros((2, 2)))
     array([[1., 0.],
            [0., 1.]])

@@ -13,18 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.ops.arithmetic import add
-from calque_core.ops.compare import eq, lt, select
-from calque_core.ops.complex import complex_dtype
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.create import broadcasted_iota
-from calque_core.ops.diagonals import as_rows, diagonal_of, on_diagonal, scale_columns
-from calque_core.ops.dynamic import dynamic_slice_in_dim, dynamic_update_slice_in_dim
-from calque_core.ops.eigen import by_lapack, svd
-from calque_core.ops.exponential import sqrt
-from calque_core.ops.matrices import (
+from calque_core import Primitive, ShapedArray, ShapeError, typeof
+from calque_core.extend import bind_checked, complex_dtype, shaped_array, where
+from calque_core.lax import (
+    add,
+    broadcasted_iota,
+    convert_element_type,
+    dynamic_slice_in_dim,
+    dynamic_update_slice_in_dim,
+    eq,
+    fori_loop,
+    lt,
+    select,
+    sqrt,
+)
+from calque_linalg.ops.diagonals import as_rows, diagonal_of, on_diagonal, scale_columns
+from calque_linalg.ops.eigen import by_lapack, svd
+from calque_linalg.ops.matrices import (
     adjoint,
     check_matrices,
     check_square,
@@ -33,11 +38,8 @@ from calque_core.ops.matrices import (
     matrix_product,
     on_matrices,
 )
-from calque_core.ops.similarity import schur
-from calque_core.ops.triangular import triangular_solve
-from calque_core.ops.while_loop import fori_loop
-from calque_core.primitives.primitive import Primitive, bind_checked
-from calque_core.types.avals import ShapedArray, shaped_array, typeof
+from calque_linalg.ops.similarity import schur
+from calque_linalg.ops.triangular import triangular_solve
 
 Value = Any
 
@@ -72,7 +74,7 @@ def polar(x: Value) -> tuple[Value, Value]:
     LinAlgError if the iteration for the singular values does not converge.  Compiled, the results are then NaN.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import polar
+    >>> from calque_linalg import polar
     >>> polar(np.array([[0.0, 3.0], [2.0, 0.0]]))[1]
     array([[2., 0.],
            [0., 3.]])
@@ -137,7 +139,7 @@ def sqrtm(x: Value) -> Value:
     form does not converge.  Compiled, the result is then NaN.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import sqrtm
+    >>> from calque_linalg import sqrtm
     >>> sqrtm(np.array([[4.0, 0.0], [0.0, 9.0]])).real
     array([[2., 0.],
            [0., 3.]])
@@ -155,7 +157,7 @@ def column_by_column(triangle: Value, start: Value, equation: Callable[..., tupl
     j, and `column` [*s, n, 1] has the elements of column j of `triangle` above the diagonal.
 
     >>> import numpy as np
-    >>> from calque_core.extend import column_by_column
+    >>> from calque_linalg.kit import column_by_column
     >>> column_by_column(np.ones((2, 2)), np.ones(2), lambda out, column, j: (np.eye(2), 3.0 * column))
     array([[1., 3.],
            [0., 1.]])
@@ -176,7 +178,7 @@ def with_diagonal(matrix: Value, diagonal: Value, of_zeros: float) -> Value:
     """Return matrices with another diagonal, on which `of_zeros` stands for 0.
 
     >>> import numpy as np
-    >>> from calque_core.extend import with_diagonal
+    >>> from calque_linalg.kit import with_diagonal
     >>> with_diagonal(np.ones((2, 2)), np.array([5.0, 0.0]), 0.5)
     array([[5. , 1. ],
            [1. , 0.5]])

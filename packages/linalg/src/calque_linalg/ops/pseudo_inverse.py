@@ -10,20 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.ops.arithmetic import div, mul
-from calque_core.ops.broadcast import broadcast_in_dim, broadcast_to
-from calque_core.ops.compare import gt, select
-from calque_core.ops.complex import real_dtype
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.diagonals import scale_columns
-from calque_core.ops.eigen import by_lapack, svd
-from calque_core.ops.matrices import adjoint, check_matrices, field_operands, matrix_product
-from calque_core.ops.reduce import reduce_max
-from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import ShapedArray, shaped_array, typeof
-from calque_core.types.limits import finfo
+from calque_core import Primitive, ShapedArray, ShapeError, finfo, typeof
+from calque_core.extend import real_dtype, shaped_array, where
+from calque_core.extend.numpy_functions import broadcast_to
+from calque_core.lax import broadcast_in_dim, convert_element_type, div, gt, mul, reduce_max, select
+from calque_linalg.ops.diagonals import scale_columns
+from calque_linalg.ops.eigen import by_lapack, svd
+from calque_linalg.ops.matrices import adjoint, check_matrices, field_operands, matrix_product
 
 Value = Any
 
@@ -71,7 +64,7 @@ def pinv(x: Value, rtol: Value = None) -> Value:
     LinAlgError if the iteration for the singular values does not converge.  Compiled, the result is then NaN.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import pinv
+    >>> from calque_linalg import pinv
     >>> pinv(np.array([[2.0, 0.0], [0.0, 0.0]]))
     array([[0.5, 0. ],
            [0. , 0. ]])

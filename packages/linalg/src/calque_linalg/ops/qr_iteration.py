@@ -23,7 +23,7 @@ def reflector(x: Value) -> tuple[Value, Value, Value]:
     Shapes: x [*s, n] -> v [*s, n], tau [*s], beta [*s].  As in LAPACK (larfg), tau is 0 if x has this form already.
 
     >>> import numpy as np
-    >>> from calque_core.ops.qr_iteration import reflector
+    >>> from calque_linalg.ops.qr_iteration import reflector
     >>> [part.tolist() for part in reflector(np.array([3.0, 4.0]))]
     [[1.0, 0.5], 1.6, -5.0]
     """

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.ops.arithmetic import add, mul, sub
-from calque_core.ops.diagonals import as_rows
-from calque_core.ops.matrices import (
+from calque_core import Primitive, ShapedArray, ShapeError, typeof
+from calque_core.extend import shaped_array, where
+from calque_core.lax import add, mul, slice_in_dim, sub
+from calque_linalg.ops.diagonals import as_rows
+from calque_linalg.ops.matrices import (
     adjoint,
     check_matrices,
     conjugated,
@@ -27,10 +27,7 @@ from calque_core.ops.matrices import (
     matrix_product,
     transposed,
 )
-from calque_core.ops.slices import slice_in_dim
-from calque_core.ops.triangular import triangular_solve
-from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import ShapedArray, shaped_array, typeof
+from calque_linalg.ops.triangular import triangular_solve
 
 Value = Any
 
@@ -61,7 +58,7 @@ def geqrf(a: Value) -> tuple[Value, Value]:
     Raises: TypeError for another dtype; ShapeError for fewer than two axes.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import geqrf
+    >>> from calque_linalg import geqrf
     >>> packed, taus = geqrf(np.array([[3.0], [4.0]]))
     >>> packed, taus
     (array([[-5. ],
@@ -115,7 +112,7 @@ def householder_product(a: Value, taus: Value) -> Value:
     Raises: TypeError for another dtype; ShapeError if the shapes do not fit.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import geqrf, householder_product
+    >>> from calque_linalg import geqrf, householder_product
     >>> householder_product(*geqrf(np.array([[3.0], [4.0]])))
     array([[-0.6],
            [-0.8]])
@@ -134,7 +131,7 @@ def ormqr(a: Value, taus: Value, c: Value, *, left: bool = True, transpose: bool
     Raises: TypeError for another dtype; ShapeError if the shapes do not fit.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import geqrf, ormqr
+    >>> from calque_linalg import geqrf, ormqr
     >>> ormqr(*geqrf(np.array([[3.0], [4.0]])), np.array([[5.0], [10.0]]), transpose=True)
     array([[-11.],
            [  2.]])

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.complex import real_dtype
-from calque_core.ops.eigen import by_lapack
-from calque_core.ops.matrices import check_square, field_operands
-from calque_core.ops.qr_iteration import reflect_columns, reflect_rows, reflector, schur_of_hessenberg
-from calque_core.primitives.primitive import Primitive, bind_checked
-from calque_core.types.avals import ShapedArray, shaped_array
+from calque_core import Primitive, ShapedArray
+from calque_core.extend import bind_checked, real_dtype, shaped_array
+from calque_linalg.ops.eigen import by_lapack
+from calque_linalg.ops.matrices import check_square, field_operands
+from calque_linalg.ops.qr_iteration import reflect_columns, reflect_rows, reflector, schur_of_hessenberg
 
 Value = Any
 
@@ -60,7 +59,7 @@ def hessenberg(a: Value) -> tuple[Value, Value]:
     Raises: ShapeError unless `a` is square; TypeError for half precision.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import hessenberg
+    >>> from calque_linalg import hessenberg
     >>> np.triu(hessenberg(np.diag([1.0, 2.0, 3.0]))[0], -1).diagonal()
     array([1., 2., 3.])
     """
@@ -114,7 +113,7 @@ def tridiagonal(a: Value, *, lower: bool = True) -> tuple[Value, Value, Value, V
     Raises: ShapeError unless `a` is square; TypeError for half precision.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import tridiagonal
+    >>> from calque_linalg import tridiagonal
     >>> tridiagonal(np.diag([1.0, 2.0, 3.0]))[1]
     array([1., 2., 3.])
     """
@@ -159,7 +158,7 @@ def schur(x: Value, *, compute_schur_vectors: bool = True) -> Any:
     converge.  Compiled, the results are then NaN.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import schur
+    >>> from calque_linalg import schur
     >>> schur(np.array([[1.0, 4.0], [0.0, 2.0]]), compute_schur_vectors=False)
     array([[1., 4.],
            [0., 2.]])

@@ -15,17 +15,23 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.ops.arithmetic import add, mul, sub
-from calque_core.ops.broadcast import broadcast_in_dim
-from calque_core.ops.complex import complex_dtype, real
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.create import zeros_like
-from calque_core.ops.diagonals import as_rows, inverse
-from calque_core.ops.dynamic import dynamic_slice_in_dim, dynamic_update_slice_in_dim
-from calque_core.ops.eigen import eigh
-from calque_core.ops.matrices import (
+from calque_core import Primitive, ShapedArray, ShapeError, typeof
+from calque_core.extend import bind_checked, complex_dtype, where
+from calque_core.lax import (
+    add,
+    broadcast_in_dim,
+    convert_element_type,
+    dynamic_slice_in_dim,
+    dynamic_update_slice_in_dim,
+    fori_loop,
+    mul,
+    real,
+    sub,
+    zeros_like,
+)
+from calque_linalg.ops.diagonals import as_rows, inverse
+from calque_linalg.ops.eigen import eigh
+from calque_linalg.ops.matrices import (
     adjoint,
     check_matrices,
     check_square,
@@ -36,11 +42,8 @@ from calque_core.ops.matrices import (
     matrix_product,
     transposed,
 )
-from calque_core.ops.similarity import schur
-from calque_core.ops.triangular import triangular_solve
-from calque_core.ops.while_loop import fori_loop
-from calque_core.primitives.primitive import Primitive, bind_checked
-from calque_core.types.avals import ShapedArray, typeof
+from calque_linalg.ops.similarity import schur
+from calque_linalg.ops.triangular import triangular_solve
 
 Value = Any
 
@@ -115,7 +118,7 @@ def sylvester_product(operators: Sequence[Value], x: Value, **_: Any) -> Value:
     """Return a x + x b; None stands for a zero matrix, but not for both.
 
     >>> import numpy as np
-    >>> from calque_core.extend import sylvester_product
+    >>> from calque_linalg.ops.sylvester import sylvester_product
     >>> sylvester_product((np.eye(1), None), np.array([[3.0]]))
     array([[3.]])
     """
@@ -136,7 +139,7 @@ def sylvester_solve(a: Value, b: Value, c: Value, *, hermitian: bool = False) ->
     Raises: TypeError for another dtype; ShapeError if the shapes do not fit.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import sylvester_solve
+    >>> from calque_linalg import sylvester_solve
     >>> sylvester_solve(np.diag([1.0, 2.0]), np.array([[2.0]]), np.array([[6.0], [8.0]]))
     array([[2.],
            [2.]])

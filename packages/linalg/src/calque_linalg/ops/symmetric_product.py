@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.ops.arithmetic import add, mul
-from calque_core.ops.matrices import check_matrices, field_operands, lower_triangle, matrix_product, transposed
-from calque_core.types.avals import typeof
+from calque_core import ShapeError, typeof
+from calque_core.extend import where
+from calque_core.lax import add, mul
+from calque_linalg.ops.matrices import check_matrices, field_operands, lower_triangle, matrix_product, transposed
 
 Value = Any
 
@@ -23,7 +22,7 @@ def symmetric_product(
     Raises: ShapeError if the shapes do not fit; TypeError for half precision.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import symmetric_product
+    >>> from calque_linalg import symmetric_product
     >>> symmetric_product(np.array([[1.0], [2.0]]), np.eye(2), beta=1.0)
     array([[2., 2.],
            [2., 5.]])

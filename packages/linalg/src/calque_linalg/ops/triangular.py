@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.ops.broadcast import expand_dims
-from calque_core.ops.matrices import (
+from calque_core import Primitive, ShapedArray, ShapeError, typeof
+from calque_core.extend import where
+from calque_core.lax import expand_dims, squeeze
+from calque_linalg.ops.matrices import (
     adjoint,
     check_matrices,
     check_square,
@@ -27,9 +27,6 @@ from calque_core.ops.matrices import (
     transposed,
     upper_triangle,
 )
-from calque_core.ops.shape import squeeze
-from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import ShapedArray, typeof
 
 Value = Any
 
@@ -146,7 +143,7 @@ def triangular_solve(
     Raises: TypeError for another dtype; ShapeError if the shapes do not fit.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import triangular_solve
+    >>> from calque_linalg import triangular_solve
     >>> triangular_solve(np.array([[2.0, 0.0], [1.0, 4.0]]), np.array([2.0, 9.0]), left_side=True, lower=True)
     array([1., 2.])
     """

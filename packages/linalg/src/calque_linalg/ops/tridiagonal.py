@@ -13,15 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.ops.arithmetic import add, mul
-from calque_core.ops.broadcast import broadcast_in_dim
-from calque_core.ops.create import zeros_like
-from calque_core.ops.matrices import check_matrices, failure, field_operands
-from calque_core.ops.shape import pad
-from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import ShapedArray, typeof
+from calque_core import Primitive, ShapedArray, ShapeError, typeof
+from calque_core.extend import where
+from calque_core.lax import add, broadcast_in_dim, mul, pad, zeros_like
+from calque_linalg.ops.matrices import check_matrices, failure, field_operands
 
 Value = Any
 
@@ -87,7 +82,7 @@ def shifted_rows(x: Value, by: int, axis: int) -> Value:
     """Return the elements moved along an axis by `by` positions, 1 or -1, with zeros at the free end.
 
     >>> import numpy as np
-    >>> from calque_core.extend import shifted_rows
+    >>> from calque_linalg.ops.tridiagonal import shifted_rows
     >>> shifted_rows(np.array([1.0, 2.0, 3.0]), 1, 0)
     array([0., 1., 2.])
     """
@@ -100,7 +95,7 @@ def tridiagonal_product(diagonals: Sequence[Value | None], x: Value) -> Value:
     """Return the products of tridiagonal matrices with the matrices x; None is a diagonal of zeros, but not thrice.
 
     >>> import numpy as np
-    >>> from calque_core.extend import tridiagonal_product
+    >>> from calque_linalg.ops.tridiagonal import tridiagonal_product
     >>> tridiagonal_product((np.array([9.0, 5.0]), np.ones(2), None), np.array([[1.0], [2.0]]))
     array([[1.],
            [7.]])
@@ -126,7 +121,7 @@ def tridiagonal_solve(dl: Value, d: Value, du: Value, b: Value) -> Value:
     Raises: TypeError for another dtype; ShapeError if the shapes do not fit.
 
     >>> import numpy as np
-    >>> from calque_core.lax.linalg import tridiagonal_solve
+    >>> from calque_linalg import tridiagonal_solve
     >>> ones = np.ones(3)
     >>> tridiagonal_solve(ones, 3 * ones, ones, np.array([[4.0], [5.0], [4.0]]))
     array([[1.],

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_autodiff.rules.determinants import trace_of_product
 from calque_core import UndefinedPrimal, typeof
-from calque_core.extend import check_known, defjvp, deftranspose, matrix_product, not_linear, on_diagonal, transposed
+from calque_core.extend import check_known, defjvp, defleading, deftranspose, not_linear
 from calque_core.lax import add, broadcast_in_dim, sub
-from calque_core.lax.linalg import adjugate_p, adjugate_slope, adjugate_slope_p, solve
+from calque_linalg.ops.adjugates import adjugate_p, adjugate_slope, adjugate_slope_p
+from calque_linalg.ops.diagonals import on_diagonal
+from calque_linalg.ops.equations import solve
+from calque_linalg.ops.matrices import matrix_product, transposed
+from calque_linalg.rules.determinants import trace_of_product
 
 Value = Any
 
@@ -35,3 +38,4 @@ defjvp(adjugate_p, lambda x_dot, out, x: adjugate_slope(x, x_dot))
 defjvp(adjugate_slope_p, adjugate_slope_jvp, lambda y_dot, out, x, y: adjugate_slope(x, y_dot))
 deftranspose(adjugate_slope_p, adjugate_slope_transpose)
 not_linear(adjugate_p)
+defleading(adjugate_p, adjugate_slope_p)

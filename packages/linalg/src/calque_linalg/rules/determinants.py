@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from calque_core import Zero, typeof
-from calque_core.extend import defjvp, defjvp_all, not_linear, transposed, where, zero_tangent
+from calque_core.extend import defjvp, defjvp_all, defleading, not_linear, where, zero_tangent
 from calque_core.lax import complex, imag, mul, real, reduce_sum, zeros_like
-from calque_core.lax.linalg import adjugate, det_p, inv, slogdet_p
+from calque_linalg.ops.adjugates import adjugate
+from calque_linalg.ops.determinants import det_p, slogdet_p
+from calque_linalg.ops.equations import inv
+from calque_linalg.ops.matrices import transposed
 
 Value = Any
 Results = tuple[list[Value], list[Value]]
@@ -49,3 +52,4 @@ def slogdet_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> Results:
 defjvp(det_p, lambda x_dot, out, x: trace_of_product(adjugate(x), x_dot))
 defjvp_all(slogdet_p, slogdet_jvp)
 not_linear(det_p, slogdet_p)
+defleading(det_p, slogdet_p)

@@ -16,24 +16,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import MissingRuleError, Zero, typeof
-from calque_core.extend import (
-    adjoint,
-    as_rows,
-    column_products,
-    conjugated,
-    defjvp_all,
-    diagonal_of,
-    hermitian_of,
-    inverse,
-    inverse_gaps,
-    lu_solve,
-    matrix_product,
-    not_linear,
-    scale_columns,
-    transposed,
-    where,
-    zero_tangent,
-)
+from calque_core.extend import defjvp_all, defleading, not_linear, where, zero_tangent
 from calque_core.lax import (
     abs,
     add,
@@ -51,7 +34,10 @@ from calque_core.lax import (
     select,
     sub,
 )
-from calque_core.lax.linalg import eig_p, eigh_p, lu, svd_p
+from calque_linalg.ops.diagonals import as_rows, column_products, diagonal_of, inverse, inverse_gaps, scale_columns
+from calque_linalg.ops.eigen import eig_p, eigh_p, svd_p
+from calque_linalg.ops.factorizations import lu, lu_solve
+from calque_linalg.ops.matrices import adjoint, conjugated, hermitian_of, matrix_product, transposed
 
 Value = Any
 Results = tuple[list[Value], list[Value]]
@@ -194,3 +180,4 @@ def outside(values: Value, vectors: Value, images: Value) -> Value:
 defjvp_all(svd_p, svd_jvp)
 
 not_linear(eigh_p, eig_p, svd_p)
+defleading(eigh_p, eig_p, svd_p)

@@ -6,17 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import Zero, add_tangents
-from calque_core.extend import (
-    adjoint,
-    cholesky_slope,
-    defjvp_all,
-    factor_triangle,
-    matrix_product,
-    not_linear,
-    zero_tangent,
-)
+from calque_core.extend import defjvp_all, defleading, not_linear, zero_tangent
 from calque_core.lax import add, expand_dims
-from calque_core.lax.linalg import cholesky_update_p
+from calque_linalg.ops.factor_slopes import cholesky_slope
+from calque_linalg.ops.factor_updates import cholesky_update_p, factor_triangle
+from calque_linalg.ops.matrices import adjoint, matrix_product
 
 Value = Any
 
@@ -38,3 +32,4 @@ def cholesky_update_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> 
 
 defjvp_all(cholesky_update_p, cholesky_update_jvp)
 not_linear(cholesky_update_p)
+defleading(cholesky_update_p)

@@ -6,21 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import typeof
-from calque_core.extend import (
-    check_unique_q,
-    cholesky_slope,
-    defjvp,
-    defjvp_all,
-    hermitian_of,
-    lu_slope,
-    not_linear,
-    permuted_columns,
-    permuted_rows,
-    qr_slope,
-    zero_derivative,
-    zero_tangent,
-)
-from calque_core.lax.linalg import cholesky_p, lu_p, lu_pivots_to_permutation_p, qr_p
+from calque_core.extend import defjvp, defjvp_all, defleading, not_linear, zero_derivative, zero_tangent
+from calque_linalg.ops.factor_slopes import cholesky_slope, lu_slope, qr_slope
+from calque_linalg.ops.factorizations import check_unique_q, cholesky_p, lu_p, lu_pivots_to_permutation_p, qr_p
+from calque_linalg.ops.matrices import hermitian_of, permuted_columns, permuted_rows
 
 Value = Any
 Results = tuple[list[Value], list[Value]]
@@ -44,3 +33,4 @@ defjvp_all(lu_p, lu_jvp)
 zero_derivative(lu_pivots_to_permutation_p, reason="its results are integers")
 defjvp_all(qr_p, qr_jvp)
 not_linear(cholesky_p, lu_p, qr_p)
+defleading(cholesky_p, lu_p, lu_pivots_to_permutation_p, qr_p)

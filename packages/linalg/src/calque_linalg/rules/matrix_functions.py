@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import Zero, typeof
-from calque_core.extend import defjvp, defjvp_all, not_linear, polar_slope, zero_tangent
+from calque_core.extend import defjvp, defjvp_all, defleading, not_linear, zero_tangent
 from calque_core.lax import convert_element_type
-from calque_core.lax.linalg import polar_p, sqrtm_p, sylvester_solve
+from calque_linalg.ops.factor_slopes import polar_slope
+from calque_linalg.ops.matrix_functions import polar_p, sqrtm_p
+from calque_linalg.ops.sylvester import sylvester_solve
 
 Value = Any
 Results = tuple[list[Value], list[Value]]
@@ -28,3 +30,4 @@ def sqrtm_jvp(x_dot: Value, out: Value, x: Value) -> Value:
 defjvp_all(polar_p, polar_jvp)
 defjvp(sqrtm_p, sqrtm_jvp)
 not_linear(polar_p, sqrtm_p)
+defleading(polar_p, sqrtm_p)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.extend import adjoint, defjvp, matrix_product, not_linear
+from calque_core.extend import defjvp, defleading, not_linear
 from calque_core.lax import add, sub
-from calque_core.lax.linalg import pinv_p
+from calque_linalg.ops.matrices import adjoint, matrix_product
+from calque_linalg.ops.pseudo_inverse import pinv_p
 
 Value = Any
 
@@ -31,3 +32,4 @@ def pinv_jvp(x_dot: Value, out: Value, x: Value, rtol: Value) -> Value:
 
 defjvp(pinv_p, pinv_jvp, None)
 not_linear(pinv_p)
+defleading(pinv_p)

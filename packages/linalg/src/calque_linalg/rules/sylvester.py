@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_autodiff.rules.equations import defsolution
 from calque_core import UndefinedPrimal
-from calque_core.extend import check_known, deftranspose, sylvester_product, transposed
-from calque_core.lax.linalg import sylvester_solve, sylvester_solve_p
+from calque_core.extend import check_known, defleading, deftranspose
+from calque_linalg.ops.matrices import transposed
+from calque_linalg.ops.sylvester import sylvester_product, sylvester_solve, sylvester_solve_p
+from calque_linalg.rules.equations import defsolution
 
 Value = Any
 
@@ -21,3 +22,4 @@ def sylvester_solve_transpose(ct: Value, a: Value, b: Value, c: UndefinedPrimal,
 
 defsolution(sylvester_solve_p, sylvester_product)
 deftranspose(sylvester_solve_p, sylvester_solve_transpose)
+defleading(sylvester_solve_p)

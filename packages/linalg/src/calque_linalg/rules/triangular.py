@@ -1,14 +1,16 @@
-"""Derivatives of solutions of triangular systems, as of all systems of equations."""
+"""Rules of triangular systems, as of all systems of equations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from calque_autodiff.rules.equations import defsolution
 from calque_core import UndefinedPrimal
-from calque_core.extend import check_known, conjugated, deftranspose, matrix_product, operator_tangent
-from calque_core.lax.linalg import triangular_solve, triangular_solve_p
+from calque_core.extend import check_known, defbatch, deftranspose
+from calque_linalg.ops.matrices import conjugated, matrix_product
+from calque_linalg.ops.triangular import operator_tangent, triangular_solve, triangular_solve_p
+from calque_linalg.rules.equations import batched_solution, defsolution
 
 Value = Any
 
@@ -29,3 +31,13 @@ def triangular_solve_transpose(
 
 defsolution(triangular_solve_p, triangular_solve_product)
 deftranspose(triangular_solve_p, triangular_solve_transpose)
+
+
+def triangular_solve_batch(
+    args: Sequence[Value], dims: Sequence[int | None], *, left_side: bool, **params: Any
+) -> tuple[Value, int]:
+    solve_for = partial(triangular_solve_p.bind, left_side=left_side, **params)
+    return batched_solution(args, dims, solve_for, left_side=left_side)
+
+
+defbatch(triangular_solve_p, triangular_solve_batch)

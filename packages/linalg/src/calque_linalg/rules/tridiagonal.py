@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_autodiff.rules.equations import defsolution
 from calque_core import UndefinedPrimal, typeof
-from calque_core.extend import check_known, deftranspose, shifted_rows, tridiagonal_product
-from calque_core.lax.linalg import tridiagonal_solve, tridiagonal_solve_p
+from calque_core.extend import check_known, defleading, deftranspose
+from calque_linalg.ops.tridiagonal import shifted_rows, tridiagonal_product, tridiagonal_solve, tridiagonal_solve_p
+from calque_linalg.rules.equations import defsolution
 
 Value = Any
 
@@ -21,3 +21,4 @@ def tridiagonal_solve_transpose(ct: Value, dl: Value, d: Value, du: Value, b: Un
 
 defsolution(tridiagonal_solve_p, tridiagonal_product)
 deftranspose(tridiagonal_solve_p, tridiagonal_solve_transpose)
+defleading(tridiagonal_solve_p)

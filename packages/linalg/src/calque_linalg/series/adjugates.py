@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_core.lax.linalg import adjugate_p, adjugate_slope_p
+from calque_linalg.ops.adjugates import adjugate_p, adjugate_slope_p
 
 for primitive in (adjugate_p, adjugate_slope_p):
     primitive.def_hole("jet", "singular values have no Taylor series where they are equal; use jvp of jvp")

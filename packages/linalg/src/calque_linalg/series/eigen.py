@@ -10,21 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import typeof
-from calque_core.extend import (
-    adjoint,
-    as_rows,
-    column_products,
-    diagonal_of,
-    hermitian_of,
-    inverse_gaps,
-    matrix_product,
-    on_diagonal,
-    scale_columns,
-    transposed,
-)
 from calque_core.lax import convert_element_type, real, sub
-from calque_core.lax.linalg import eig_p, eigh_p, svd_p
 from calque_jet.series import Coefficient, Series, coefficient, minus, over, plus, times
+from calque_linalg.ops.diagonals import as_rows, column_products, diagonal_of, inverse_gaps, on_diagonal, scale_columns
+from calque_linalg.ops.eigen import eig_p, eigh_p, svd_p
+from calque_linalg.ops.matrices import adjoint, hermitian_of, matrix_product, transposed
 
 Value = Any
 

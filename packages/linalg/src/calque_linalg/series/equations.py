@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core.extend import matrix_product, transposed
-from calque_core.lax.linalg import solve, solve_p
 from calque_jet.series import Result, Series, coefficient, minus
+from calque_linalg.ops.equations import solve, solve_p
+from calque_linalg.ops.matrices import matrix_product, transposed
 
 Value = Any
 

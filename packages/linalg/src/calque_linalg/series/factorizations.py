@@ -10,22 +10,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import typeof
-from calque_core.extend import (
+from calque_core.lax import slice_in_dim
+from calque_jet.series import Coefficient, Result, Series, coefficient, instantiate, minus
+from calque_linalg.ops.factor_slopes import cholesky_slope, lu_slope, qr_slope
+from calque_linalg.ops.factorizations import check_unique_q, cholesky_p, lu_p, qr_p
+from calque_linalg.ops.matrices import (
     adjoint,
-    check_unique_q,
-    cholesky_slope,
     hermitian_of,
     lower_triangle,
-    lu_slope,
     matrix_product,
     permuted_columns,
     permuted_rows,
-    qr_slope,
     upper_triangle,
 )
-from calque_core.lax import slice_in_dim
-from calque_core.lax.linalg import cholesky_p, lu_p, qr_p
-from calque_jet.series import Coefficient, Result, Series, coefficient, instantiate, minus
 
 Value = Any
 Results = tuple[list[Value], list[Series]]

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import typeof
-from calque_core.extend import adjoint, polar_slope
 from calque_core.lax import convert_element_type
-from calque_core.lax.linalg import polar_p, sqrtm_p, sylvester_solve
-from calque_jet.rules.factorizations import inner_products
 from calque_jet.series import Result, Series, instantiate, minus
+from calque_linalg.ops.factor_slopes import polar_slope
+from calque_linalg.ops.matrices import adjoint
+from calque_linalg.ops.matrix_functions import polar_p, sqrtm_p
+from calque_linalg.ops.sylvester import sylvester_solve
+from calque_linalg.series.factorizations import inner_products
 
 Value = Any
 Results = tuple[list[Value], list[Series]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calque_core.lax.linalg import geqrf_p, householder_product_p
+from calque_linalg.ops.reflections import geqrf_p, householder_product_p
 
 for primitive in (geqrf_p, householder_product_p):
     primitive.def_hole("jet", "it is LAPACK's form of the factorisation, which has no derivative")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.extend import sylvester_product
-from calque_core.lax.linalg import sylvester_solve, sylvester_solve_p
-from calque_jet.rules.equations import solution_series
 from calque_jet.series import Result, Series
+from calque_linalg.ops.sylvester import sylvester_product, sylvester_solve, sylvester_solve_p
+from calque_linalg.series.equations import solution_series
 
 Value = Any
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.extend import matrix_product, operator_tangent
-from calque_core.lax.linalg import triangular_solve_p
-from calque_jet.rules.equations import solution_series
 from calque_jet.series import Result, Series
+from calque_linalg.ops.matrices import matrix_product
+from calque_linalg.ops.triangular import operator_tangent, triangular_solve_p
+from calque_linalg.series.equations import solution_series
 
 Value = Any
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calque_core import config
-from calque_core.errors import ShapeError
-from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.lax import linalg
-from calque_core.ops.diagonals import inverse, inverse_gaps
-from calque_core.staging.make_jaxpr import make_jaxpr
+import calque_linalg as linalg
+from calque_core import ShapeError, config, eval_jaxpr, make_jaxpr
+from calque_linalg.ops.diagonals import inverse, inverse_gaps
 from calque_pytree import tree_leaves
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
@@ -190,7 +187,7 @@ def test_ranges_outside_the_values_are_refused(name, subset):
 
 @pytest.mark.parametrize("name", ["eigh", "eig", "svd"])
 def test_an_iteration_that_does_not_converge_is_an_error_with_the_place(name):
-    words = rf"{name} of float64\[3,3\] at test_ops_eigen\.py:\d+ .*Check that all elements of the matrix are finite"
+    words = rf"{name} of float64\[3,3\] at test_eigen\.py:\d+ .*Check that all elements of the matrix are finite"
     with pytest.raises(np.linalg.LinAlgError, match=words):
         getattr(linalg, name)(np.full((3, 3), np.nan))
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from calque_core.lax.linalg import tridiagonal_solve
+from calque_linalg import tridiagonal_solve
 from calque_xla_backend import jit
 
 

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from calque_core.errors import ShapeError
-from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.lax.linalg import symmetric_product
-from calque_core.staging.make_jaxpr import make_jaxpr
+from calque_core import ShapeError, eval_jaxpr, make_jaxpr
+from calque_linalg import symmetric_product
 
 A = np.arange(12.0).reshape(2, 3, 2)
 C = np.arange(18.0).reshape(2, 3, 3)

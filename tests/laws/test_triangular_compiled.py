@@ -3,7 +3,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from calque_core.lax.linalg import triangular_solve
+from calque_linalg import triangular_solve
 from calque_xla_backend import jit
 
 OPTIONS = ("left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal")

@@ -8,11 +8,11 @@ import re
 import numpy as np
 import pytest
 
+import calque_linalg as linalg
 from calque_core import Primitive, evaluation, hand_down, lax, typeof
-from calque_core.lax import linalg
+from calque_linalg.lowerings.tridiagonal import solve_with_more_rows
 from calque_xla_backend import device_put, export, jit, register_lowering
 from calque_xla_backend.modules.host_calls import HostEvaluation, evaluate_on_host
-from calque_xla_backend.rules.tridiagonal import _solve_with_more_rows
 
 SQUARE = np.arange(18.0).reshape(2, 3, 3) ** 2 % 7
 ON_HOST = {
@@ -99,7 +99,7 @@ def test_small_tridiagonal_systems_are_solved_with_more_rows(n, dtype):
     rng = np.random.default_rng(n)
     dl, d, du, b = [rng.uniform(-1, 1, s).astype(dtype) for s in ((2, n), (2, n), (2, n), (2, n, 3))]
     want = linalg.tridiagonal_solve(dl, d + dtype_of(4, dtype), du, b)
-    got = _solve_with_more_rows(dl, d + dtype_of(4, dtype), du, b)
+    got = solve_with_more_rows(dl, d + dtype_of(4, dtype), du, b)
     assert typeof(got) == typeof(want)
     np.testing.assert_allclose(got, want, atol=10 * np.finfo(dtype).eps)
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+import calque_linalg as linalg
 from calque_batching import vmap
 from calque_core import make_jaxpr
-from calque_core.lax import linalg
 
 MATRICES = np.random.default_rng(0).uniform(-1, 1, (4, 3, 3)) + 3 * np.eye(3)
 FUNCTIONS = {

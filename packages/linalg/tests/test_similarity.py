@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calque_core.errors import ShapeError
-from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.lax import linalg
-from calque_core.staging.make_jaxpr import make_jaxpr
+import calque_linalg as linalg
+from calque_core import ShapeError, eval_jaxpr, make_jaxpr
 from calque_pytree import tree_leaves
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
@@ -134,6 +132,6 @@ def test_operands_that_are_no_square_matrices_of_lapacks_dtypes_are_refused(name
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_a_schur_form_that_does_not_exist_is_an_error_with_the_place(n):
-    words = rf"schur of float64\[{n},{n}\] at test_ops_similarity\.py:\d+ .*do not converge\. Check that all elements"
+    words = rf"schur of float64\[{n},{n}\] at test_similarity\.py:\d+ .*do not converge\. Check that all elements"
     with pytest.raises(np.linalg.LinAlgError, match=words):
         linalg.schur(np.full((n, n), np.nan))

@@ -3,7 +3,7 @@ import pytest
 
 from calque_batching import vmap
 from calque_core import make_jaxpr
-from calque_core.lax.linalg import triangular_solve
+from calque_linalg import triangular_solve
 
 
 @pytest.mark.parametrize("left_side", [False, True])

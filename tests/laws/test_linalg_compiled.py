@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from calque_core.lax import linalg
+import calque_linalg as linalg
 from calque_xla_backend import jit
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calque_core.errors import ShapeError
-from calque_core.lax.linalg import tridiagonal_solve
-from calque_core.staging.make_jaxpr import make_jaxpr
+from calque_core import ShapeError, make_jaxpr
+from calque_linalg import tridiagonal_solve
 
 
 def random(shape, dtype, seed=0):
@@ -42,9 +41,7 @@ def test_elements_outside_of_the_matrix_are_not_read():
 
 
 def test_a_singular_matrix_is_an_error_with_the_place():
-    with pytest.raises(
-        np.linalg.LinAlgError, match=r"tridiagonal_solve of float64\[2\] at test_ops_tridiagonal.py:\d+"
-    ):
+    with pytest.raises(np.linalg.LinAlgError, match=r"tridiagonal_solve of float64\[2\] at test_tridiagonal.py:\d+"):
         tridiagonal_solve(np.ones(2), np.ones(2), np.ones(2), np.ones((2, 1)))
 
 

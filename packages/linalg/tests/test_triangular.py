@@ -7,11 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from calque_core import config
-from calque_core.errors import ShapeError
-from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.lax.linalg import triangular_solve
-from calque_core.staging.make_jaxpr import make_jaxpr
+from calque_core import ShapeError, config, eval_jaxpr, make_jaxpr
+from calque_linalg import triangular_solve
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 OPTIONS = ("left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal")
@@ -118,7 +115,5 @@ def test_operands_that_do_not_fit_are_refused_with_their_types(a, b, error, word
 
 
 def test_a_zero_on_the_diagonal_is_an_error_with_the_place():
-    with pytest.raises(
-        np.linalg.LinAlgError, match=r"triangular_solve of float64\[2,2\] at test_ops_triangular\.py:\d+"
-    ):
+    with pytest.raises(np.linalg.LinAlgError, match=r"triangular_solve of float64\[2,2\] at test_triangular\.py:\d+"):
         triangular_solve(np.diag([1.0, 0.0]), np.ones(2))
