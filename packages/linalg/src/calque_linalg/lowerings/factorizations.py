@@ -69,8 +69,9 @@ def _lu(ctx: LoweringRuleContext, x: IrValue, factorize: MatrixCall) -> Sequence
         return [x, splat(0, pivots_aval), order]
     factors, from_one, info = factorize([(x, aval)], [aval, pivots_aval, info_type], aliases={0: 0})
     pivots = hlo.subtract(from_one, splat(1, pivots_aval))
-    order = ctx.lower(lu_pivots_to_permutation, pivots, avals_in=[pivots_aval], permutation_size=order_aval.shape[-1])
-    return [nan_where("LT", info, info_type, factors, aval), pivots, *order]
+    size = order_aval.shape[-1]
+    orders = ctx.lower(lu_pivots_to_permutation, pivots, avals_in=[pivots_aval], permutation_size=size)
+    return [nan_where("LT", info, info_type, factors, aval), pivots, *orders]
 
 
 @register_lowering(qr_p, platform="cpu")
