@@ -9,8 +9,8 @@ from __future__ import annotations
 from program import COMPLEX, FLOATS, Program, numbers
 
 from calque_core import lax
-from calque_core.extend import adjoint, identity_like, matrix_product
 from calque_core.lax import linalg
+from calque_linalg.kit import adjoint, identity_like, matrix_product
 
 FIELD = (*FLOATS, *COMPLEX)
 SQUARE, TALL, WIDE = numbers((3, 3)), numbers((3, 2)), numbers((2, 3))

@@ -11,8 +11,8 @@ from factors import constant
 from program import COMPLEX, FLOATS, Program, numbers
 
 from calque_core import lax, typeof
-from calque_core.extend import adjoint, identity_like, matrix_product, on_diagonal, scale_columns
 from calque_core.lax import linalg
+from calque_linalg.kit import adjoint, identity_like, matrix_product, on_diagonal, scale_columns
 
 FIELD = (*FLOATS, *COMPLEX)
 SQUARE, TALL, WIDE, BATCH = numbers((3, 3)), numbers((3, 2)), numbers((2, 3)), numbers((2, 3, 3))

@@ -30,6 +30,13 @@ def again():
     return deserialize(export(jit(loss))(W, X).serialize(vjp_order=3))
 
 
+def test_factorizations_travel():
+    program = lambda a: (lax.linalg.cholesky(a), *lax.linalg.eigh(a))
+    a = np.eye(3) + 0.1
+    for got, want in zip(deserialize(export(jit(program))(a).serialize()).call(a), jit(program)(a), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
 def check_close(got, want):
     assert calque.tree.structure(got) == calque.tree.structure(want)
     for one, other in zip(calque.tree.leaves(got), calque.tree.leaves(want)):

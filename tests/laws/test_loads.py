@@ -62,6 +62,8 @@ LATE = [  # packages with names that are loaded late
     "calque_core",
     "calque_core.extend",
     "calque_core.lax",
+    "calque_linalg",
+    "calque_linalg.kit",
     "calque_numpy",
     "calque_numpy.fft",
     "calque_numpy.linalg",

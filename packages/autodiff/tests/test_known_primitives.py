@@ -28,7 +28,6 @@ FUNCTIONS = {
     "several results": lambda x: lax.reduce_sum(lax.mul(*lax.split(x, (2, 2)))),
     "one of several results": lambda x: lax.reduce_sum(lax.split(x * x, (1, 3))[1]),
     "results that are integers": lambda x: lax.reduce_sum(lax.sort((x, lax.iota(int, 4)), num_keys=1)[0] * CONSTANT),
-    "eigenvalues": lambda x: lax.reduce_sum(lax.linalg.eigh(lax.reshape(x, (2, 2)), lower=True)[1] ** 2),
     "a program": lambda x: lax.fori_loop(0, 3, lambda i, y: lax.sin(y) * y, lax.reduce_sum(x)),
 }
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from calque_core import Primitive, rule_epoch, rules
+from calque_core import Primitive, lax, rule_epoch, rules
 from calque_core.extend import rules_by_family
 from calque_core.primitives import families
 
@@ -48,6 +48,11 @@ def test_a_primitive_belongs_to_the_family_of_the_module_that_declares_it():
         "fft",
         "convert",
     ]
+
+
+def test_every_primitive_of_core_is_of_a_family_of_operations():
+    ours = [value for name in lax.__all__ if isinstance(value := getattr(lax, name), Primitive)]
+    assert [p.name for p in ours if not p.adapted.family.startswith("calque_core.ops.")] == []
 
 
 def test_the_first_look_up_imports_the_rules_of_the_family_and_later_ones_do_not(late):

@@ -255,14 +255,11 @@ def check_an_eager_constraint_moves_an_array():
 def check_every_kind_of_operation_gives_the_values_of_one_device():
     rng = np.random.default_rng(1)
     square = rng.normal(size=(8, 8))
-    positive = square @ square.T + 8 * np.eye(8)
     programs = [
         (lambda x: lax.sort(x, dimension=0), square),
         (lambda x: lax.cumsum(x, axis=0), square),
         (lambda x: lax.rev(x, (0,)), square),
         (lambda x: lax.concatenate([x, x], 0), square),
-        (lambda x: lax.linalg.cholesky(x), positive),
-        (lambda x: lax.linalg.eigh(x)[0], positive),
         (lambda x: lax.fori_loop(0, 3, lambda i, x: x * i + 1.0, x), square),
         (lambda x: lax.cond(x.sum() > 0, lambda x: x + 1.0, lambda x: x - 1.0, x), square),
         (lambda x: lax.scan(lambda c, row: (c + row, c * row), x[0], x)[1], square),

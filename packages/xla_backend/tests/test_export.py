@@ -125,13 +125,13 @@ def test_static_arguments_and_other_spellings():
     assert list(exported.call(X, shift=2.0)) == list(exported.call(x=X, shift=2.0)) == [2.0, 3.0, 10.0]
 
 
-def test_branches_loops_factorizations_and_special_functions_travel():
-    def program(a, x):
+def test_branches_loops_and_special_functions_travel():
+    def program(x):
         y = lax.fori_loop(0, 3, lambda _, x: lax.cond(x[0] > 0, lax.sin, lax.asinh, x), x)
-        return lax.linalg.cholesky(a), lax.top_k(lax.erf_inv(y * 0.1), 2), lax.sort(x)
+        return lax.top_k(lax.erf_inv(y * 0.1), 2), lax.sort(x)
 
-    a, x = np.eye(3) + 0.1, np.array([0.5, 0.2, 0.9])
-    for got, want in zip(round_trip(program, a, x).call(a, x), jit(program)(a, x)):
+    x = np.array([0.5, 0.2, 0.9])
+    for got, want in zip(round_trip(program, x).call(x), jit(program)(x)):
         for one, other in zip(tree_leaves(got), tree_leaves(want)):
             np.testing.assert_allclose(one, other, rtol=1e-15)
 

@@ -80,6 +80,32 @@ def test_lower_fun_traces_once_for_equal_equations():
     assert [str(k) for k in notes] == ["0.0", "-0.0"]
 
 
+def test_a_rule_lowers_a_function_once_for_values_of_equal_types_and_equal_parameters():
+    p, notes = elementwise_primitive(), []
+
+    def times(x, *, k):
+        notes.append((x.shape, k))
+        return x * k
+
+    register_lowering(p, lambda ctx, x, *, k: ctx.lower(times, x, k=k))
+    chain = lambda x: p.bind(p.bind(p.bind(x, k=2.0), k=2.0), k=3.0)
+    np.testing.assert_array_equal(jit(chain)(X), 12.0 * X)
+    assert notes == [((3,), 2.0), ((3,), 3.0)]
+
+
+def test_a_rule_may_lower_a_function_of_values_of_other_types():
+    p = elementwise_primitive()
+    both = lambda x, y: (x + y, x - y)
+
+    @register_lowering(p)
+    def rule(ctx, x):
+        pair = ctx.lower(lambda x: (x[0], x[1]), x)
+        total, _ = ctx.lower(both, *pair, avals_in=[ShapedArray((), "f8")] * 2)
+        return ctx.lower(lambda x, total: x * total, x, total, avals_in=[*ctx.avals_in, ShapedArray((), "f8")])
+
+    np.testing.assert_array_equal(jit(p.bind)(X), 3.0 * X)
+
+
 def test_a_decomposition_replaces_a_missing_rule():
     p = Primitive("twice")
     p.def_abstract_eval(lambda x: x)

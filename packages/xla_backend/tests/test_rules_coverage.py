@@ -8,7 +8,6 @@ import pytest
 import calque_xla_backend.rules
 from calque_core import lax, ops
 from calque_core.kits.matrix import state_of
-from calque_core.lax import linalg
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import rules
 
@@ -28,7 +27,7 @@ def is_made_of_others(primitive):
     return primitive in rules("means") or primitive in rules("decomposition")
 
 
-@pytest.mark.parametrize("primitive", [*primitives_in(lax).values(), *primitives_in(linalg).values()], ids=str)
+@pytest.mark.parametrize("primitive", primitives_in(lax).values(), ids=str)
 def test_every_primitive_is_lowered_or_says_why_not(primitive):
     assert state_of(primitive, "lowering") != "missing"
 

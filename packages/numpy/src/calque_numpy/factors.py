@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+import calque_linalg as linalg
 from calque_core import ShapeError, implements, lax, typeof
-from calque_core.extend import adjoint, identity_like, integer, short_repr, transposed, where
+from calque_core.extend import integer, short_repr, where
 from calque_core.extend.numpy_functions import matmul, refuse
-from calque_core.lax import linalg
+from calque_linalg.kit import adjoint, identity_like, transposed
 from calque_numpy.creation import asarray
 from calque_numpy.equations import as_field, inv
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+import calque_linalg as linalg
 from calque_core import implements, lax, typeof
-from calque_core.extend import adjoint, as_rows, scale_columns, where
-from calque_core.lax import linalg
+from calque_core.extend import where
+from calque_linalg.kit import adjoint, as_rows, scale_columns
 
 Value = Any
 

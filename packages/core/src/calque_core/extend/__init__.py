@@ -77,20 +77,14 @@ if _TYPE_CHECKING:
     from calque_core.ops.broadcast import broadcast_reduced, spread
     from calque_core.ops.callback import register_effects_barrier
     from calque_core.ops.collective import check_free_name
-    from calque_core.ops.complex import real_dtype
+    from calque_core.ops.complex import complex_dtype, real_dtype
     from calque_core.ops.cond import chosen_branches, forget_staged_programs, join_constants, program_of
     from calque_core.ops.convert import narrow
     from calque_core.ops.custom import Pullback, no_jvp_rule
     from calque_core.ops.custom_closures import call_by_rules, close_rules
-    from calque_core.ops.determinants import eliminated
-    from calque_core.ops.diagonals import (
-        as_rows, column_products, diagonal_of, inverse, inverse_gaps, on_diagonal, scale_columns,
-    )
+    from calque_core.ops.declare import undefined_message
     from calque_core.ops.dot import sum_dtype
     from calque_core.ops.error_regions import SCALED_ERFC_REGIONS
-    from calque_core.ops.factor_slopes import cholesky_slope, lu_slope, polar_slope, qr_slope
-    from calque_core.ops.factor_updates import factor_triangle
-    from calque_core.ops.factorizations import check_unique_q, lu_solve
     from calque_core.ops.ffi import ArrayAttribute
     from calque_core.ops.gamma import gamma_factors, gamma_of, stirling_series
     from calque_core.ops.gamma_regions import GAMMA_REGIONS
@@ -105,11 +99,6 @@ if _TYPE_CHECKING:
     from calque_core.ops.linear_solve import run_solver, trace_in, without_aux
     from calque_core.ops.loop_rules import Loop, ScanOptions, consts_first, marked_carries, split_while
     from calque_core.ops.loops import loop_name
-    from calque_core.ops.matrices import (
-        adjoint, conjugated, hermitian_of, identity_like, lower_triangle, matrix_product, permuted_columns,
-        permuted_rows, transposed, upper_triangle,
-    )
-    from calque_core.ops.matrix_functions import column_by_column, with_diagonal
     from calque_core.ops.paddings import dilated_shape, transposed_pads
     from calque_core.ops.platform import Platforms, position_of_platform
     from calque_core.ops.products import leave_one_out_products
@@ -119,22 +108,20 @@ if _TYPE_CHECKING:
     from calque_core.ops.scatter_writes import combine_lines
     from calque_core.ops.orders import elements_at, positions, sort_by
     from calque_core.ops.selection import extremes
+    from calque_core.ops.shape import of_one_dtype
     from calque_core.ops.shard_map import shard_type
     from calque_core.ops.shard_specs import body_axes, manual_mesh
     from calque_core.ops.slides import Window
     from calque_core.ops.spaces import Space, space_of
     from calque_core.ops.special import normal_quantile, scaled_erfc, scaled_erfc_slope
-    from calque_core.ops.sylvester import sylvester_product
     from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, integer_leaves, tangent_leaves
     from calque_core.ops.ties import share
-    from calque_core.ops.triangular import operator_tangent
-    from calque_core.ops.tridiagonal import shifted_rows, tridiagonal_product
     from calque_core.ops.updates import extreme_shares, is_last, product_of_others, product_with_updates, read_windows
     from calque_core.ops.windows import clipped_lines
     from calque_core.ops.varying import as_varying
     from calque_core.ops.weakness import as_declared, strong
     from calque_core.passes.equal_equations import merge_equal_equations
-    from calque_core.primitives.primitive import results_of
+    from calque_core.primitives.primitive import bind_checked, results_of
     from calque_core.primitives.rule_results import gives_lists, wrong_result
     from calque_core.primitives.rules import missing_rule, rules_by_family, settings_key
     from calque_core.known.evaluate import by_types, evaluate_by_types
@@ -233,20 +220,14 @@ _LATE = {
     "calque_core.ops.broadcast": "broadcast_reduced, spread",
     "calque_core.ops.callback": "register_effects_barrier",
     "calque_core.ops.collective": "check_free_name",
-    "calque_core.ops.complex": "real_dtype",
+    "calque_core.ops.complex": "complex_dtype, real_dtype",
     "calque_core.ops.cond": "chosen_branches, forget_staged_programs, join_constants, program_of",
     "calque_core.ops.convert": "narrow",
     "calque_core.ops.custom": "Pullback, no_jvp_rule",
     "calque_core.ops.custom_closures": "call_by_rules, close_rules",
-    "calque_core.ops.determinants": "eliminated",
-    "calque_core.ops.diagonals": (
-        "as_rows, column_products, diagonal_of, inverse, inverse_gaps, on_diagonal, scale_columns"
-    ),
+    "calque_core.ops.declare": "undefined_message",
     "calque_core.ops.dot": "sum_dtype",
     "calque_core.ops.error_regions": "SCALED_ERFC_REGIONS",
-    "calque_core.ops.factor_slopes": "cholesky_slope, lu_slope, polar_slope, qr_slope",
-    "calque_core.ops.factor_updates": "factor_triangle",
-    "calque_core.ops.factorizations": "check_unique_q, lu_solve",
     "calque_core.ops.ffi": "ArrayAttribute",
     "calque_core.ops.gamma": "gamma_factors, gamma_of, stirling_series",
     "calque_core.ops.gamma_regions": "GAMMA_REGIONS",
@@ -261,11 +242,6 @@ _LATE = {
     "calque_core.ops.linear_solve": "run_solver, trace_in, without_aux",
     "calque_core.ops.loop_rules": "Loop, ScanOptions, consts_first, marked_carries, split_while",
     "calque_core.ops.loops": "loop_name",
-    "calque_core.ops.matrices": (
-        "adjoint, conjugated, hermitian_of, identity_like, lower_triangle, matrix_product, permuted_columns, "
-        "permuted_rows, transposed, upper_triangle"
-    ),
-    "calque_core.ops.matrix_functions": "column_by_column, with_diagonal",
     "calque_core.ops.paddings": "dilated_shape, transposed_pads",
     "calque_core.ops.platform": "Platforms, position_of_platform",
     "calque_core.ops.products": "leave_one_out_products",
@@ -275,22 +251,20 @@ _LATE = {
     "calque_core.ops.scatter_writes": "combine_lines",
     "calque_core.ops.orders": "elements_at, positions, sort_by",
     "calque_core.ops.selection": "extremes",
+    "calque_core.ops.shape": "of_one_dtype",
     "calque_core.ops.shard_map": "shard_type",
     "calque_core.ops.shard_specs": "body_axes, manual_mesh",
     "calque_core.ops.slides": "Window",
     "calque_core.ops.spaces": "Space, space_of",
     "calque_core.ops.special": "normal_quantile, scaled_erfc, scaled_erfc_slope",
-    "calque_core.ops.sylvester": "sylvester_product",
     "calque_core.ops.tangents": "check_outputs, check_sequence, flatten_primals, integer_leaves, tangent_leaves",
     "calque_core.ops.ties": "share",
-    "calque_core.ops.triangular": "operator_tangent",
-    "calque_core.ops.tridiagonal": "shifted_rows, tridiagonal_product",
     "calque_core.ops.updates": "extreme_shares, is_last, product_of_others, product_with_updates, read_windows",
     "calque_core.ops.windows": "clipped_lines",
     "calque_core.ops.varying": "as_varying",
     "calque_core.ops.weakness": "as_declared, strong",
     "calque_core.passes.equal_equations": "merge_equal_equations",
-    "calque_core.primitives.primitive": "results_of",
+    "calque_core.primitives.primitive": "bind_checked, results_of",
     "calque_core.primitives.rule_results": "gives_lists, wrong_result",
     "calque_core.primitives.rules": "missing_rule, rules_by_family, settings_key",
     "calque_core.known.evaluate": "by_types, evaluate_by_types",
@@ -348,9 +322,12 @@ __all__ = [
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
     "is_number", "plain_number", "as_stand_in",
-    "scalar_dtype", "real_dtype", "native_array", "dtype_name", "kind_of", "SHORT_DTYPES", "short_dtype",
+    "scalar_dtype", "real_dtype", "complex_dtype", "native_array", "dtype_name", "kind_of", "SHORT_DTYPES",
+    "short_dtype",
     "has_short_dtype", "wide_dtype",
     "sum_dtype", "bit_width", "highest", "lowest", "narrow", "strong",
+    # Operands of a function of yours
+    "of_one_dtype", "undefined_message", "bind_checked",
     # Memory
     "Captures", "copy_shared", "copy_shared_tree", "copy_writable", "copied_where_exposed", "Uncopied",
     # Tangents and cotangents that are zero or not known yet
@@ -404,12 +381,6 @@ __all__ = [
     "merge_axis", "split_axis",
     # Windows that slide over an array
     "dilated_shape", "transposed_pads", "Window", "split_reduction",
-    # Batches of matrices, and the equations for changes of their factors
-    "matrix_product", "permuted_rows", "permuted_columns", "transposed", "adjoint", "conjugated", "lower_triangle",
-    "upper_triangle", "hermitian_of", "identity_like", "diagonal_of", "on_diagonal", "as_rows", "scale_columns",
-    "column_products", "inverse", "inverse_gaps", "operator_tangent", "cholesky_slope", "lu_slope", "qr_slope",
-    "polar_slope", "shifted_rows", "tridiagonal_product", "check_unique_q", "lu_solve", "eliminated",
-    "sylvester_product", "factor_triangle", "column_by_column", "with_diagonal",
     # Named axes, arrays outside NumPy
     "named_axes", "bound_axes", "check_free_name",
     "is_advanced", "has_tracer", "host_values", "register_devices", "known_devices",

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from calque_core import lax
-from calque_core.lax import linalg
+from calque_core.late import import_at_rest
 from calque_core.primitives.primitive import Primitive
 
+FAMILIES = (
+    "calque_linalg",
+)  # fmt: skip
 KINDS = ("impl", "abstract_eval", "jvp", "transpose", "jet", "batch", "lowering")
 _ALTERNATIVES = {
     "batch": ("axis_batch", "decomposition"), "jvp": ("decomposition",), "jet": ("decomposition",),
@@ -17,8 +21,9 @@ _ALTERNATIVES = {
 
 
 def standard_primitives() -> list[Primitive]:
-    """Return the primitives of `calque_core.lax` and of `calque_core.lax.linalg`, by name."""
-    values = [getattr(module, name) for module in (lax, linalg) for name in module.__all__]
+    """Return the primitives of `calque_core.lax`, and of the families of calque that are installed, by name."""
+    families = [import_at_rest(family) for family in FAMILIES if find_spec(family)]
+    values = [getattr(module, name) for module in (lax, *families) for name in module.__all__]
     return sorted({p for p in values if isinstance(p, Primitive)}, key=lambda p: p.name)
 
 

@@ -1,17 +1,17 @@
 """The operations: every public function and every primitive, in one flat namespace.
 
 Each comes from the module of its family in `calque_core.ops`, which holds its type rule and its NumPy evaluation.
-Linear algebra has a namespace of its own, `calque_core.lax.linalg`.
+A family in a package of its own has its names here, too, where that package is installed: `linalg` is `calque_linalg`.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late
 
+from calque_core.late import family_names as _family_names
 from calque_core.late import late_names as _late_names
 
 # fmt: off
 # isort: off
 if _TYPE_CHECKING:
-    from calque_core.lax import linalg
     from calque_core.ops.arithmetic import (
         abs, abs_p, add, add_any, add_any_p, add_p, div, div_p, max, max_p, min, min_p, mul, mul_p, neg, neg_p, rem,
         rem_p, sign, sign_p, sub, sub_p,
@@ -137,7 +137,6 @@ if _TYPE_CHECKING:
 
 # Each module is imported when a program first uses one of its names.
 _LATE = {
-    "calque_core.lax": "linalg",
     "calque_core.ops.arithmetic": (
         "abs, abs_p, add, add_any, add_any_p, add_p, div, div_p, max, max_p, min, min_p, mul, mul_p, neg, neg_p, rem, "
         "rem_p, sign, sign_p, sub, sub_p"
@@ -257,6 +256,11 @@ _LATE = {
     "calque_core.ops.windows": "GatherScatterMode",
 }
 
+# The families in packages of their own, which core does not need.
+_FAMILIES = {
+    "calque_linalg": "as linalg",
+}
+
 # fmt: off
 __all__ = [
     # arithmetic, exponentials, trigonometry
@@ -359,4 +363,4 @@ __all__ = [
 # fmt: on
 
 if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name
-    __getattr__, __dir__ = _late_names(__name__, _LATE)
+    __getattr__, __dir__ = _late_names(__name__, _LATE, missing=_family_names(__name__, _FAMILIES))

@@ -16,7 +16,7 @@ from calque_core import ShapeError, lax, result_type, typeof
 from calque_core.extend import integer, where
 from calque_core.extend.numpy_functions import broadcast_to, matmul
 from calque_core.lax import broadcast_shapes
-from calque_core.lax.linalg import cholesky, eigh, qr, svd
+from calque_linalg import cholesky, eigh, qr, svd
 from calque_numpy.random.arguments import (
     at_least_single,
     check_key,

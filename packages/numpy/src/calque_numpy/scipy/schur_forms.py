@@ -13,26 +13,22 @@ from typing import Any
 
 import numpy as np
 
+import calque_linalg as linalg
 from calque_core import ShapeError, lax, typeof
-from calque_core.extend import (
+from calque_core.extend import call, check_callable, describe_function, real_dtype, where
+from calque_core.extend.numpy_functions import as_dtype, broadcast_to
+from calque_linalg.kit import (
     adjoint,
     as_rows,
-    call,
-    check_callable,
     column_by_column,
-    describe_function,
     diagonal_of,
     identity_like,
     matrix_product,
     on_diagonal,
-    real_dtype,
     transposed,
     upper_triangle,
-    where,
     with_diagonal,
 )
-from calque_core.extend.numpy_functions import as_dtype, broadcast_to
-from calque_core.lax import linalg
 from calque_numpy.equations import as_field, leading_axes
 from calque_numpy.norms import norm
 

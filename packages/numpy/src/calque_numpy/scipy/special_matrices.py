@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, lax, result_type, typeof
-from calque_core.extend import conjugated, integer, is_array_like, where
+from calque_core.extend import integer, is_array_like, where
 from calque_core.extend.numpy_functions import (
     as_dtype,
     broadcast_to,
@@ -22,6 +22,7 @@ from calque_core.extend.numpy_functions import (
     true_divide,
 )
 from calque_core.lax import broadcast_shapes
+from calque_linalg.kit import conjugated
 from calque_numpy.creation import asarray
 from calque_numpy.joining import concatenate
 from calque_numpy.shapes import atleast_1d, atleast_2d

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+import calque_linalg as linalg
 from calque_core import ShapeError, lax, typeof
-from calque_core.extend import adjoint, hermitian_of, integer, matrix_product, where
-from calque_core.lax import linalg
+from calque_core.extend import integer, where
+from calque_linalg.kit import adjoint, hermitian_of, matrix_product
 from calque_numpy.equations import as_field
 from calque_numpy.scipy.special_matrices import looked_up
 from calque_numpy.spectra import svd as numpy_svd

@@ -12,19 +12,12 @@ from typing import Any
 
 import numpy as np
 
+import calque_linalg as linalg
 from calque_core import ShapeError, lax, typeof
-from calque_core.extend import (
-    conjugated,
-    identity_like,
-    lower_triangle,
-    real_dtype,
-    short_repr,
-    upper_triangle,
-    where,
-)
-from calque_core.extend import lu_solve as core_lu_solve
+from calque_core.extend import real_dtype, short_repr, where
 from calque_core.extend.numpy_functions import as_dtype, broadcast_to, matmul
-from calque_core.lax import linalg
+from calque_linalg.kit import conjugated, identity_like, lower_triangle, upper_triangle
+from calque_linalg.kit import lu_solve as solve_by_factors
 from calque_numpy import equations, factors
 from calque_numpy.equations import as_field, broadcast_solution
 
@@ -136,7 +129,7 @@ def lu_solve(lu_and_piv: tuple[Value, Value], b: Value, trans: int = 0) -> Value
         shape = typeof(packed).shape
         permutation = linalg.lu_pivots_to_permutation(broadcast_to(pivots, shape[:-1]), shape[-1])
         packed = conjugated(packed) if kind == 2 else packed
-        return core_lu_solve(packed, permutation, b, transpose_a=kind > 0)
+        return solve_by_factors(packed, permutation, b, transpose_a=kind > 0)
 
     return broadcast_solution("lu_solve", packed, b, solve_for)
 

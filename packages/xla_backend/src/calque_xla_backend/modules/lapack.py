@@ -2,7 +2,7 @@
 
 One idea: `lapack_call` is one call of a target for a batch of matrices; it chooses the target by the dtype.
 
-Read next: `matrix_calls.py`, for the arguments of such a call; `rules/factorizations.py`.
+Read next: `matrix_calls.py`, for the arguments of such a call; `lowerings/factorizations.py`.
 """
 
 from __future__ import annotations

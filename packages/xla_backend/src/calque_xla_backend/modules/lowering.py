@@ -109,18 +109,19 @@ class LoweringRuleContext:
         return LoweringRuleContext(self.module_context, self.constants, eqn)
 
     def lower(
-        self, fun: Callable[..., Any], *values: IrValue, avals_in: Sequence[Any] | None = None
+        self, fun: Callable[..., Any], *values: IrValue, avals_in: Sequence[Any] | None = None, **params: Any
     ) -> Sequence[IrValue]:
         """Return the results of a function of arrays on IR values, one or a list, lowered at the insertion point.
 
-        `avals_in` are the types of the values, by default those of the equation's operands.
+        `avals_in` are the types of the values, by default those of the equation's operands.  A function of a module
+        is traced once in a program for values of the same types and the same `params`.
         """
         ctx = self if avals_in is None else self.replace(avals_in=avals_in)
-        return lower_fun(partial(_list_of, fun))(ctx, *values)
+        return _lower_traced(ctx, fun, partial(_list_of, fun), values, params)
 
 
-def _list_of(fun: Callable[..., Any], *args: Any) -> Sequence[Any]:
-    outs = fun(*args)
+def _list_of(fun: Callable[..., Any], params: Params, *args: Any) -> Sequence[Any]:
+    outs = fun(*args, **params)
     return outs if isinstance(outs, (list, tuple)) else [outs]
 
 
@@ -190,12 +191,19 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Rule:
         return fun(*args, **params) if multiple_results else [fun(*args, **params)]
 
     def rule(ctx: LoweringRuleContext, *values: IrValue, **params: Any) -> Sequence[IrValue]:
-        make = lambda: stage(partial(list_results, params), ctx.avals_in, verb="lowering", user_fun=fun)
-        param_keys = tuple((name, static_key(value)) for name, value in params.items())
-        jaxpr = _memoise(ctx.module_context.traced, (fun, tuple(ctx.avals_in), param_keys), make)
-        return lower_equations(ctx, OnePlace(), jaxpr, *values)
+        return _lower_traced(ctx, fun, list_results, values, params)
 
     return rule
+
+
+def _lower_traced(
+    ctx: LoweringRuleContext, fun: Any, list_results: Callable[..., Any], values: Sequence[IrValue], params: Params
+) -> Sequence[IrValue]:
+    """Lower the operations of `fun`, whose results `list_results` returns as a list."""
+    make = lambda: stage(partial(list_results, params), ctx.avals_in, verb="lowering", user_fun=fun)
+    param_keys = tuple((name, static_key(value)) for name, value in params.items())
+    jaxpr = _memoise(ctx.module_context.traced, (fun, tuple(ctx.avals_in), param_keys), make)
+    return lower_equations(ctx, OnePlace(), jaxpr, *values)
 
 
 def _memoise(memo: dict[Any, Jaxpr], key: Any, make: Callable[[], Jaxpr]) -> Jaxpr:

@@ -2,7 +2,7 @@
 
 One idea: matrices are stored by columns, as in Fortran, and a status for each matrix says whether the call succeeded.
 
-Read next: `lapack.py`, whose calls choose the target by the dtype; `rules/factorizations.py`.
+Read next: `lapack.py`, whose calls choose the target by the dtype; `lowerings/factorizations.py`.
 """
 
 from __future__ import annotations

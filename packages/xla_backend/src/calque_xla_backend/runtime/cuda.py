@@ -3,7 +3,7 @@
 One idea: XLA finds a library that is loaded already, so NVIDIA's libraries are loaded from their Python packages first,
 as they lie outside of the folders where the system looks.
 
-Read next: `plugins.py`, which calls this module; `rules/factorizations.py`, whose operations call the kernels.
+Read next: `plugins.py`, which calls this module; `lowerings/factorizations.py`, whose operations call the kernels.
 """
 
 from __future__ import annotations
