@@ -109,7 +109,7 @@ def test_a_primitive_with_a_slope_needs_no_more_than_defjvp():
 
 def test_autodiff_gives_no_taylor_rules():
     modules = {p._rules["jet"].module for p in standard_primitives() if p in rules("jet")}
-    assert {module.split(".")[0] for module in modules} == {"calque_jet"}
+    assert "calque_autodiff" not in {module.split(".")[0] for module in modules}
 
 
 @pytest.mark.parametrize("primitive", [p for p in standard_primitives() if p.linearity == "linear"], ids=str)

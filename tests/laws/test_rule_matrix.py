@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 
@@ -12,7 +13,7 @@ import calque_batching
 import calque_jet
 import calque_xla_backend
 from calque_core import Primitive, lax, rule_matrix
-from calque_core.kits.matrix import KINDS, standard_primitives, state_of
+from calque_core.kits.matrix import FAMILIES, KINDS, standard_primitives, state_of
 from calque_core.lax import linalg
 
 READERS = (calque_autodiff, calque_jet, calque_batching, calque_xla_backend)  # imported for the rules that they bring
@@ -36,8 +37,9 @@ def test_a_silent_hole_is_seen():
     assert rule_matrix([primitive]).splitlines()[1].split() == ["unheard_of", *"-" * len(KINDS)]
 
 
-def test_the_table_is_of_the_primitives_of_lax_and_its_linear_algebra():
-    named = [getattr(m, name) for m in (lax, linalg) for name in m.__all__ if name.endswith("_p")]
+def test_the_table_is_of_the_primitives_of_lax_its_linear_algebra_and_the_families():
+    modules = [lax, linalg, *map(importlib.import_module, FAMILIES)]
+    named = [getattr(m, name) for m in modules for name in m.__all__ if name.endswith("_p")]
     assert set(standard_primitives()) == set(named)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from types import ModuleType
 from typing import Any
 
 from calque_core import lax
+from calque_core.late import import_at_rest
 from calque_core.lax import linalg
 from calque_core.primitives.primitive import Primitive
 
@@ -16,10 +18,33 @@ _ALTERNATIVES = {
 }  # fmt: skip
 
 
+FAMILIES = (  # packages above core whose primitives are operations, too
+    "calque_special",
+)
+
+
 def standard_primitives() -> list[Primitive]:
-    """Return the primitives of `calque_core.lax` and of `calque_core.lax.linalg`, by name."""
-    values = [getattr(module, name) for module in (lax, linalg) for name in module.__all__]
+    """Return the primitives of `calque_core.lax` and `calque_core.lax.linalg`, and of installed families, by name."""
+    return _primitives_of([lax, linalg, *_installed_families()])
+
+
+def core_primitives() -> list[Primitive]:
+    """Return the primitives that core itself declares, by name."""
+    return [p for p in _primitives_of([lax, linalg]) if p.family.startswith("calque_core.")]
+
+
+def _primitives_of(modules: Sequence[ModuleType]) -> list[Primitive]:
+    values = [getattr(module, name) for module in modules for name in module.__all__]
     return sorted({p for p in values if isinstance(p, Primitive)}, key=lambda p: p.name)
+
+
+def _installed_families() -> Iterator[ModuleType]:
+    for name in FAMILIES:
+        try:
+            yield import_at_rest(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
 
 
 def state_of(primitive: Primitive, kind: str) -> str:

@@ -87,7 +87,7 @@ class Pieces:
         return reduce(lambda total, c: total * part + c, self._rows[int(whole)])
 
 
-def join(first: Pieces, second: Pieces) -> Callable[[Array, Array], Array]:
+def join_pieces(first: Pieces, second: Pieces) -> Callable[[Array, Array], Array]:
     """Let code that needs two functions at one place look both up at once; they have equal numbers of pieces.
 
     Returns the function that gives both, of the numbers of pieces and of the places in them.

@@ -3,7 +3,7 @@
 One idea: a density in front, which is a sum of deviations without cancellation (`deviance`), times a power series, a
 continued fraction or, for large orders, Temme's uniform expansion.
 
-They are elementwise primitives as in `arithmetic.py`; each is a formula in other operations (`approximate.py`).
+They are elementwise primitives, and each is a formula in other operations (`calque_core.extend.declare_formula`).
 """
 
 from __future__ import annotations
@@ -12,22 +12,39 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.ops.approximate import damping, declare_formula, deviance, polynomial, summed, where_any
-from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
-from calque_core.ops.coefficients import TEMME
-from calque_core.ops.compare import bitwise_and, bitwise_not, bitwise_or, eq, ge, gt, le, lt, select
-from calque_core.ops.create import full_like
-from calque_core.ops.declare import FLOAT, insist
-from calque_core.ops.exponential import exp, expm1, log, log1p, pow, sqrt, square
-from calque_core.ops.gamma import (
-    LARGE,
-    digamma_formula,
-    gamma_of,
-    minus_log_gamma_after,
-    stirling_series,
+from calque_core.extend import broadcast_operands, declare_formula, polynomial, real_operands
+from calque_core.lax import (
+    abs,
+    add,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    div,
+    eq,
+    erfc,
+    exp,
+    expm1,
+    full_like,
+    ge,
+    gt,
+    le,
+    log,
+    log1p,
+    lt,
+    max,
+    min,
+    mul,
+    neg,
+    pow,
+    select,
+    sqrt,
+    square,
+    sub,
 )
-from calque_core.ops.operands import broadcast_operands, floating_pair
-from calque_core.ops.special import erfc
+from calque_special.ops.coefficients import TEMME
+from calque_special.ops.deviances import damping, deviance
+from calque_special.ops.gamma import LARGE, digamma_formula, gamma_of, minus_log_gamma_after, stirling_series
+from calque_special.ops.sums import summed, where_any
 
 Value = Any
 Values = tuple[Value, ...]
@@ -357,11 +374,11 @@ def igamma(a: Value, x: Value) -> Value:
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
 
     >>> import numpy as np
-    >>> from calque_core.lax import igamma
+    >>> from calque_special import igamma
     >>> igamma(1.0, np.array([0.0, 1.0, np.inf]))
     array([0.        , 0.63212056, 1.        ])
     """
-    return igamma_p.bind(*insist("igamma", FLOAT, *floating_pair("igamma", a, x)))
+    return igamma_p.bind(*real_operands("igamma", a, x))
 
 
 def igammac(a: Value, x: Value) -> Value:
@@ -373,11 +390,11 @@ def igammac(a: Value, x: Value) -> Value:
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
 
     >>> import numpy as np
-    >>> from calque_core.lax import igammac
+    >>> from calque_special import igammac
     >>> igammac(1.0, np.array([0.0, 1.0, 100.0]))
     array([1.00000000e+00, 3.67879441e-01, 3.72007598e-44])
     """
-    return igammac_p.bind(*insist("igammac", FLOAT, *floating_pair("igammac", a, x)))
+    return igammac_p.bind(*real_operands("igammac", a, x))
 
 
 def igamma_grad_a(a: Value, x: Value) -> Value:
@@ -388,11 +405,11 @@ def igamma_grad_a(a: Value, x: Value) -> Value:
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
 
     >>> import numpy as np
-    >>> from calque_core.lax import igamma_grad_a
+    >>> from calque_special import igamma_grad_a
     >>> igamma_grad_a(1.0, np.array([0.0, 1.0]))
     array([ 0.        , -0.43172971])
     """
-    return igamma_grad_a_p.bind(*insist("igamma_grad_a", FLOAT, *floating_pair("igamma_grad_a", a, x)))
+    return igamma_grad_a_p.bind(*real_operands("igamma_grad_a", a, x))
 
 
 def random_gamma_grad(a: Value, sample: Value) -> Value:
@@ -404,9 +421,8 @@ def random_gamma_grad(a: Value, sample: Value) -> Value:
     Source: Figurnov, Mohamed & Mnih (2018), Implicit reparameterization gradients.
 
     >>> import numpy as np
-    >>> from calque_core.lax import random_gamma_grad
+    >>> from calque_special import random_gamma_grad
     >>> random_gamma_grad(1.0, np.array([0.5, 1.0]))
     array([0.80697912, 1.17356303])
     """
-    operands = floating_pair("random_gamma_grad", a, sample)
-    return random_gamma_grad_p.bind(*insist("random_gamma_grad", FLOAT, *operands))
+    return random_gamma_grad_p.bind(*real_operands("random_gamma_grad", a, sample))
