@@ -36,6 +36,8 @@ MODULES = [
     "calque_xla_backend.compilation_cache",
     "calque_xla_backend.distributed",
     "calque_xla_backend.multihost",
+    "calque_special",
+    "calque_special.kit",
     "calque_numpy",
     "calque_numpy.fft",
     "calque_numpy.linalg",
@@ -61,6 +63,7 @@ TABLE = [
     "calque_jet",
     "calque_batching",
     "calque_xla_backend",
+    "calque_special",
     "calque_numpy",
     "calque",
 ]
