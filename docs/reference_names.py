@@ -30,6 +30,8 @@ MODULES = {
     "calque_pytree": "Containers of arrays",
     "calque_core": "Types, primitives, traces, programs",
     "calque_core.lax": "Operations",
+    "calque_special": "Special functions",
+    "calque_special.kit": "For authors of special functions",
     "calque_core.config": "Settings",
     "calque_core.debug": "Printing and calls from inside",
     "calque_core.testing": "Checks of primitives and transformations",

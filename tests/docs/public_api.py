@@ -37,6 +37,8 @@ MODULES = [
     "calque_xla_backend.multihost",
     "calque_linalg",
     "calque_linalg.kit",
+    "calque_special",
+    "calque_special.kit",
     "calque_numpy",
     "calque_numpy.fft",
     "calque_numpy.linalg",
@@ -63,6 +65,7 @@ TABLE = [
     "calque_batching",
     "calque_xla_backend",
     "calque_linalg",
+    "calque_special",
     "calque_numpy",
     "calque",
 ]

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+import calque_special  # noqa: F401
 import calque_xla_backend  # noqa: F401
 from calque_core.primitives.families import columns, modules_of
 
@@ -27,6 +28,7 @@ LOADED = {  # the standard library and NumPy, and our own packages
     "calque_autodiff": (STANDARD, {"calque_autodiff", "calque_core", "calque_pytree"}),
     "calque_jet": (STANDARD, {"calque_jet", "calque_core", "calque_pytree"}),
     "calque_batching": (STANDARD, {"calque_batching", "calque_core", "calque_pytree"}),
+    "calque_special": (STANDARD, {"calque_special", "calque_core", "calque_pytree"}),
     "calque_numpy": (STANDARD, {"calque_numpy", "calque_core", "calque_pytree"}),
     "calque": (STANDARD, {"calque", "calque_core", "calque_pytree"}),
 }
@@ -72,6 +74,8 @@ LATE = [  # packages with names that are loaded late
     "calque_numpy.scipy.linalg",
     "calque_numpy.scipy.special",
     "calque_pytree",
+    "calque_special",
+    "calque_special.kit",
 ]
 FRONT = {  # the modules of calque_numpy that a program loads beside the package, by its first function
     "import calque_numpy": "missing",
@@ -87,6 +91,7 @@ FRONT = {  # the modules of calque_numpy that a program loads beside the package
 }
 SERVING = {"reversal", "saving", "while_backwards", "custom_batches"}  # modules of rules that serve rules of others
 COLUMNS = ["calque_autodiff.rules", "calque_batching.rules", "calque_jet.rules", "calque_xla_backend.rules"]
+COLUMNS += ["calque_special.rules", "calque_special.series"]
 LIST = """
 import json, sys
 if "pytree" not in sys.argv[1]:
@@ -189,11 +194,11 @@ def test_every_module_of_rules_has_the_path_of_a_family_or_serves_one(column, of
 
 
 LOAD_ALL = """
-import calque, calque_autodiff, calque_batching, calque_core, calque_jet
+import calque, calque_autodiff, calque_batching, calque_core, calque_jet, calque_special
 from calque_core import lax, rule_epoch
 from calque_core.primitives.families import columns, import_column
 before = rule_epoch()
-for module in (lax, lax.linalg):
+for module in (lax, lax.linalg, calque_special):
     for name in module.__all__:
         getattr(module, name)
 for kind in list(columns):

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from calque_core import Trace, config, current_trace, evaluation, tracing
+from calque_core import Trace, config, current_trace, evaluation, lax, tracing
 from calque_core.late import import_at_rest, late_function, late_names
 
 
@@ -111,3 +111,12 @@ def test_a_module_that_is_loaded_is_found_without_a_block(monkeypatch):
     with tracing(Trace(current_trace())):
         assert import_at_rest("math") is math
     assert entered == []
+
+
+@pytest.mark.parametrize(("name", "package"), [("digamma", "calque-special")])
+def test_an_operation_of_a_family_that_is_not_installed_says_how_to_install_it(name, package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package.replace("-", "_"), None)
+    monkeypatch.delitem(vars(lax), name, raising=False)
+    words = rf"calque_core\.lax\.{name} needs the package {package}\. Install it: pip install {package}\."
+    with pytest.raises(ModuleNotFoundError, match=words):
+        getattr(lax, name)

@@ -11,6 +11,7 @@ import pytest
 from calque_core import canonicalize_dtype, config, lax
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.jaxprs.walk import nested_jaxprs
+from calque_core.kits.matrix import core_primitives
 from calque_core.staging.make_jaxpr import make_jaxpr
 from calque_core.types.dtypes import SHORT_DTYPES, SHORT_FLOATS
 
@@ -24,16 +25,16 @@ DTYPES = [*NUMPY_DTYPES, *sorted(SHORT_DTYPES)]
 REFUSED = ["int1", "uint1", "int2", "uint2", "float6_e2m3fn", "float6_e3m2fn", "float8_e8m0fnu", "complex32"]
 
 UNARY = [
-    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i0e", "bessel_i1e", "cbrt", "ceil", "clz",
-    "conj", "cos", "cosh", "digamma", "discard", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "imag",
-    "is_finite", "lgamma", "log", "log1p", "logistic", "logistic_slope", "neg", "optimization_barrier",
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "clz",
+    "conj", "cos", "cosh", "discard", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "imag",
+    "is_finite", "log", "log1p", "logistic", "logistic_slope", "neg", "optimization_barrier",
     "population_count", "real", "round", "rsqrt", "sign", "sin", "sinh", "sqrt", "square", "stop_gradient", "tan",
     "tanh", "tanh_slope",
 ]  # fmt: skip
 BINARY = [
-    "add", "add_any", "atan2", "complex", "div", "eq", "ge", "gt", "igamma", "igamma_grad_a", "igammac", "le", "lt",
-    "max", "min", "mul", "ne", "nextafter", "polygamma", "pow", "random_gamma_grad", "rem", "shift_left",
-    "shift_right_arithmetic", "shift_right_logical", "sub", "zeta",
+    "add", "add_any", "atan2", "complex", "div", "eq", "ge", "gt", "le", "lt",
+    "max", "min", "mul", "ne", "nextafter", "pow", "rem", "shift_left",
+    "shift_right_arithmetic", "shift_right_logical", "sub",
 ]  # fmt: skip
 PAIRS = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
 ELEMENTWISE = [*UNARY, *BINARY, *PAIRS, "not", "integer_pow", "round", "clamp", "select_n", "guard"]
@@ -69,7 +70,6 @@ PROGRAMS = {
     "round": [lambda x, how=how: lax.round(x, how) for how in lax.RoundingMethod],
     "clamp": [lambda x: lax.clamp(x, x, x)],
     "threefry2x32": [lambda x: lax.threefry2x32(x, x, x, x)[0]],
-    "regularized_incomplete_beta": [lambda x: lax.betainc(x, x, x)],
     "select_n": [lambda x: lax.select(lax.eq(x, x), x, x), lambda x: lax.select_n(np.int32(1), x, x, x)],
     "guard": [lambda x: lax.guard_p.bind(lax.eq(x, x), x, x)],
     "convert_element_type": [lambda x, new=new: lax.convert_element_type(x, new) for new in DTYPES if is_known(new)],
@@ -226,8 +226,7 @@ def test_a_row_of_the_table_is_about_its_primitive(name):
 
 
 def test_no_primitive_escapes_the_table():
-    ours = {getattr(lax, name).name for name in lax.__all__ if name.endswith("_p")}
-    assert ours == {*PROGRAMS, *NEED_MORE}
+    assert {p.name for p in core_primitives()} == {*PROGRAMS, *NEED_MORE}
 
 
 @pytest.mark.parametrize("dtype", REFUSED)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+import calque_special
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
 from calque_core.extend import integer, types_decide
 from calque_core.extend import where as place
@@ -268,4 +269,4 @@ def kaiser(M: int, beta: Value) -> Value:
     beta = as_dtype(asarray(beta), typeof(t).dtype)
     root = lax.mul(beta, np.sqrt(np.maximum(1 - t * t, 0)))
     scale = lax.exp(lax.sub(flat_abs(root), flat_abs(beta)))
-    return lax.div(lax.mul(lax.bessel_i0e(root), scale), lax.bessel_i0e(beta))
+    return lax.div(lax.mul(calque_special.bessel_i0e(root), scale), calque_special.bessel_i0e(beta))

@@ -61,9 +61,7 @@ if _TYPE_CHECKING:
     from calque_core.memory.captures import Captures
     from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
     from calque_core.memory.uncopied import Uncopied
-    from calque_core.ops.approximate import (
-        damping, declare_formula, deviance, evaluate_together, polynomial, summed, where_any,
-    )
+    from calque_core.ops.approximate import declare_formula, evaluate_together, polynomial
     from calque_core.late import import_at_rest, late_function, late_names
     from calque_core.meshes.mesh import AnyMesh, axes_of_mesh, axes_text
     from calque_core.meshes.partition_spec import UNCONSTRAINED, names_of
@@ -72,25 +70,21 @@ if _TYPE_CHECKING:
     )
     from calque_core.ops.axes import integer
     from calque_core.ops.batch_axes import merge_axis, split_axis
-    from calque_core.ops.bessel import bessel_decay
-    from calque_core.ops.bessel_regions import I0_REGIONS, I1_REGIONS
     from calque_core.ops.broadcast import broadcast_reduced, spread
     from calque_core.ops.callback import register_effects_barrier
+    from calque_core.ops.coefficients import SCALED_ERFC
     from calque_core.ops.collective import check_free_name
     from calque_core.ops.complex import complex_dtype, real_dtype
     from calque_core.ops.cond import chosen_branches, forget_staged_programs, join_constants, program_of
     from calque_core.ops.convert import narrow
     from calque_core.ops.custom import Pullback, no_jvp_rule
     from calque_core.ops.custom_closures import call_by_rules, close_rules
-    from calque_core.ops.declare import undefined_message
+    from calque_core.ops.declare import real_operands, undefined_message
     from calque_core.ops.dot import sum_dtype
-    from calque_core.ops.error_regions import SCALED_ERFC_REGIONS
+    from calque_core.ops.error_regions import shifted_erfc
     from calque_core.ops.ffi import ArrayAttribute
-    from calque_core.ops.gamma import gamma_factors, gamma_of, stirling_series
-    from calque_core.ops.gamma_regions import GAMMA_REGIONS
     from calque_core.ops.gather import default_fill, gather_windows
     from calque_core.ops.host_function import ForEach, HostCall, HostFunction
-    from calque_core.ops.incomplete import log_sample_slopes
     from calque_core.ops.jit import forwarded_inputs, means, run_program
     from calque_core.ops.linear import (
         is_linear, is_nonzero, split_results, undefined_of, with_integer_zeros, zero_for, zero_of, zero_tangent,
@@ -99,11 +93,14 @@ if _TYPE_CHECKING:
     from calque_core.ops.linear_solve import run_solver, trace_in, without_aux
     from calque_core.ops.loop_rules import Loop, ScanOptions, consts_first, marked_carries, split_while
     from calque_core.ops.loops import loop_name
+    from calque_core.ops.operands import broadcast_operands
     from calque_core.ops.paddings import dilated_shape, transposed_pads
+    from calque_core.ops.pieces import Pieces, Span, join_pieces
     from calque_core.ops.platform import Platforms, position_of_platform
     from calque_core.ops.products import leave_one_out_products
     from calque_core.ops.reduce import reduced_shape
     from calque_core.ops.reduce_function import split_reduction
+    from calque_core.ops.regions import Regions, even, odd, region
     from calque_core.ops.scatter import scatter_windows
     from calque_core.ops.scatter_writes import combine_lines
     from calque_core.ops.orders import elements_at, positions, sort_by
@@ -113,7 +110,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.shard_specs import body_axes, manual_mesh
     from calque_core.ops.slides import Window
     from calque_core.ops.spaces import Space, space_of
-    from calque_core.ops.special import normal_quantile, scaled_erfc, scaled_erfc_slope
+    from calque_core.ops.special import normal_quantile, scaled_erfc
     from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, integer_leaves, tangent_leaves
     from calque_core.ops.ties import share
     from calque_core.ops.updates import extreme_shares, is_last, product_of_others, product_with_updates, read_windows
@@ -206,34 +203,28 @@ _LATE = {
     "calque_core.memory.captures": "Captures",
     "calque_core.memory.separate": "copied_where_exposed, copy_shared, copy_shared_tree, copy_writable",
     "calque_core.memory.uncopied": "Uncopied",
-    "calque_core.ops.approximate": (
-        "damping, declare_formula, deviance, evaluate_together, polynomial, summed, where_any"
-    ),
+    "calque_core.ops.approximate": "declare_formula, evaluate_together, polynomial",
     "calque_core.late": "import_at_rest, late_function, late_names",
     "calque_core.meshes.mesh": "AnyMesh, axes_of_mesh, axes_text",
     "calque_core.meshes.partition_spec": "UNCONSTRAINED, names_of",
     "calque_core.meshes.shards": ("axis_names_of, check_spec, full_shape, is_replicated, shard_shape, shard_slices"),
     "calque_core.ops.axes": "integer",
     "calque_core.ops.batch_axes": "merge_axis, split_axis",
-    "calque_core.ops.bessel": "bessel_decay",
-    "calque_core.ops.bessel_regions": "I0_REGIONS, I1_REGIONS",
     "calque_core.ops.broadcast": "broadcast_reduced, spread",
     "calque_core.ops.callback": "register_effects_barrier",
+    "calque_core.ops.coefficients": "SCALED_ERFC",
     "calque_core.ops.collective": "check_free_name",
     "calque_core.ops.complex": "complex_dtype, real_dtype",
     "calque_core.ops.cond": "chosen_branches, forget_staged_programs, join_constants, program_of",
     "calque_core.ops.convert": "narrow",
     "calque_core.ops.custom": "Pullback, no_jvp_rule",
     "calque_core.ops.custom_closures": "call_by_rules, close_rules",
-    "calque_core.ops.declare": "undefined_message",
+    "calque_core.ops.declare": "real_operands, undefined_message",
     "calque_core.ops.dot": "sum_dtype",
-    "calque_core.ops.error_regions": "SCALED_ERFC_REGIONS",
+    "calque_core.ops.error_regions": "shifted_erfc",
     "calque_core.ops.ffi": "ArrayAttribute",
-    "calque_core.ops.gamma": "gamma_factors, gamma_of, stirling_series",
-    "calque_core.ops.gamma_regions": "GAMMA_REGIONS",
     "calque_core.ops.gather": "default_fill, gather_windows",
     "calque_core.ops.host_function": "ForEach, HostCall, HostFunction",
-    "calque_core.ops.incomplete": "log_sample_slopes",
     "calque_core.ops.jit": "forwarded_inputs, means, run_program",
     "calque_core.ops.linear": (
         "is_linear, is_nonzero, split_results, undefined_of, with_integer_zeros, zero_for, zero_of, zero_tangent, "
@@ -242,11 +233,14 @@ _LATE = {
     "calque_core.ops.linear_solve": "run_solver, trace_in, without_aux",
     "calque_core.ops.loop_rules": "Loop, ScanOptions, consts_first, marked_carries, split_while",
     "calque_core.ops.loops": "loop_name",
+    "calque_core.ops.operands": "broadcast_operands",
     "calque_core.ops.paddings": "dilated_shape, transposed_pads",
+    "calque_core.ops.pieces": "Pieces, Span, join_pieces",
     "calque_core.ops.platform": "Platforms, position_of_platform",
     "calque_core.ops.products": "leave_one_out_products",
     "calque_core.ops.reduce": "reduced_shape",
     "calque_core.ops.reduce_function": "split_reduction",
+    "calque_core.ops.regions": "Regions, even, odd, region",
     "calque_core.ops.scatter": "scatter_windows",
     "calque_core.ops.scatter_writes": "combine_lines",
     "calque_core.ops.orders": "elements_at, positions, sort_by",
@@ -256,7 +250,7 @@ _LATE = {
     "calque_core.ops.shard_specs": "body_axes, manual_mesh",
     "calque_core.ops.slides": "Window",
     "calque_core.ops.spaces": "Space, space_of",
-    "calque_core.ops.special": "normal_quantile, scaled_erfc, scaled_erfc_slope",
+    "calque_core.ops.special": "normal_quantile, scaled_erfc",
     "calque_core.ops.tangents": "check_outputs, check_sequence, flatten_primals, integer_leaves, tangent_leaves",
     "calque_core.ops.ties": "share",
     "calque_core.ops.updates": "extreme_shares, is_last, product_of_others, product_with_updates, read_windows",
@@ -369,11 +363,13 @@ __all__ = [
     "without_aux",
     # Formulas that derivatives and Taylor series share
     "spread", "share", "extremes", "reduced_shape", "broadcast_reduced", "positions", "sort_by", "elements_at",
-    # Functions that are formulas, and parts of such formulas
-    "declare_formula", "polynomial", "summed", "where_any", "damping", "deviance", "gamma_of", "gamma_factors",
-    "stirling_series",
-    "bessel_decay", "scaled_erfc", "scaled_erfc_slope", "normal_quantile", "log_sample_slopes",
-    "evaluate_together", "GAMMA_REGIONS", "I0_REGIONS", "I1_REGIONS", "SCALED_ERFC_REGIONS", "leave_one_out_products",
+    # Operands of a function of arrays
+    "real_operands", "broadcast_operands",
+    # Functions that are formulas, and the tables and regions that evaluate them
+    "declare_formula", "evaluate_together", "polynomial", "Pieces", "Span", "join_pieces", "Regions", "region", "even",
+    "odd",
+    # Parts of such formulas
+    "scaled_erfc", "SCALED_ERFC", "shifted_erfc", "normal_quantile", "leave_one_out_products",
     # Windows of a gather or scatter, and their updates
     "gather_windows", "scatter_windows", "clipped_lines", "combine_lines", "default_fill", "read_windows", "is_last",
     "product_of_others", "product_with_updates", "extreme_shares",

@@ -1,7 +1,8 @@
 """The operations: every public function and every primitive, in one flat namespace.
 
 Each comes from the module of its family in `calque_core.ops`, which holds its type rule and its NumPy evaluation.
-A family in a package of its own has its names here, too, where that package is installed: `linalg` is `calque_linalg`.
+A family in a package of its own has its names here, too, where that package is installed: `linalg` is `calque_linalg`,
+and `digamma` is `calque_special.digamma`.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late
@@ -16,7 +17,6 @@ if _TYPE_CHECKING:
         abs, abs_p, add, add_any, add_any_p, add_p, div, div_p, max, max_p, min, min_p, mul, mul_p, neg, neg_p, rem,
         rem_p, sign, sign_p, sub, sub_p,
     )
-    from calque_core.ops.bessel import bessel_i0e, bessel_i0e_p, bessel_i1e, bessel_i1e_p
     from calque_core.ops.broadcast import (
         broadcast, broadcast_in_dim, broadcast_in_dim_p, broadcast_like, broadcast_shapes, broadcast_to_rank,
         expand_dims,
@@ -70,12 +70,7 @@ if _TYPE_CHECKING:
     )
     from calque_core.ops.ffi import ffi_call_p
     from calque_core.ops.fft import FftType, fft, fft_p
-    from calque_core.ops.gamma import digamma, digamma_p, lgamma, lgamma_p, polygamma, polygamma_p, zeta, zeta_p
     from calque_core.ops.gather import GatherDimensionNumbers, gather, gather_p
-    from calque_core.ops.incomplete import (
-        igamma, igamma_grad_a, igamma_grad_a_p, igamma_p, igammac, igammac_p, random_gamma_grad, random_gamma_grad_p,
-    )
-    from calque_core.ops.incomplete_beta import betainc, regularized_incomplete_beta_p
     from calque_core.ops.jit import jit_p
     from calque_core.ops.joining import (
         concatenate, concatenate_p, split, split_p, stack, stack_p, tile, tile_p, unstack, unstack_p,
@@ -141,7 +136,6 @@ _LATE = {
         "abs, abs_p, add, add_any, add_any_p, add_p, div, div_p, max, max_p, min, min_p, mul, mul_p, neg, neg_p, rem, "
         "rem_p, sign, sign_p, sub, sub_p"
     ),
-    "calque_core.ops.bessel": "bessel_i0e, bessel_i0e_p, bessel_i1e, bessel_i1e_p",
     "calque_core.ops.broadcast": (
         "broadcast, broadcast_in_dim, broadcast_in_dim_p, broadcast_like, broadcast_shapes, broadcast_to_rank, "
         "expand_dims"
@@ -193,12 +187,7 @@ _LATE = {
     ),
     "calque_core.ops.ffi": "ffi_call_p",
     "calque_core.ops.fft": "FftType, fft, fft_p",
-    "calque_core.ops.gamma": "digamma, digamma_p, lgamma, lgamma_p, polygamma, polygamma_p, zeta, zeta_p",
     "calque_core.ops.gather": "GatherDimensionNumbers, gather, gather_p",
-    "calque_core.ops.incomplete": (
-        "igamma, igamma_grad_a, igamma_grad_a_p, igamma_p, igammac, igammac_p, random_gamma_grad, random_gamma_grad_p"
-    ),
-    "calque_core.ops.incomplete_beta": "betainc, regularized_incomplete_beta_p",
     "calque_core.ops.jit": "jit_p",
     "calque_core.ops.joining": (
         "concatenate, concatenate_p, split, split_p, stack, stack_p, tile, tile_p, unstack, unstack_p"
@@ -255,10 +244,14 @@ _LATE = {
     "calque_core.ops.while_loop": "fori_loop, while_loop, while_p",
     "calque_core.ops.windows": "GatherScatterMode",
 }
-
 # The families in packages of their own, which core does not need.
 _FAMILIES = {
     "calque_linalg": "as linalg",
+    "calque_special": (
+        "bessel_i0e, bessel_i0e_p, bessel_i1e, bessel_i1e_p, betainc, digamma, digamma_p, igamma, igamma_grad_a, "
+        "igamma_grad_a_p, igamma_p, igammac, igammac_p, lgamma, lgamma_p, polygamma, polygamma_p, random_gamma_grad, "
+        "random_gamma_grad_p, regularized_incomplete_beta_p, zeta, zeta_p"
+    ),
 }
 
 # fmt: off
@@ -276,13 +269,6 @@ __all__ = [
     # special
     "logistic", "logistic_slope", "erf", "erfc", "erf_inv", "logistic_p", "logistic_slope_p", "erf_p", "erfc_p",
     "erf_inv_p",
-    # gamma
-    "lgamma", "digamma", "zeta", "polygamma", "lgamma_p", "digamma_p", "zeta_p", "polygamma_p",
-    # incomplete
-    "igamma", "igammac", "igamma_grad_a", "random_gamma_grad", "igamma_p", "igammac_p", "igamma_grad_a_p",
-    "random_gamma_grad_p", "betainc", "regularized_incomplete_beta_p",
-    # bessel
-    "bessel_i0e", "bessel_i1e", "bessel_i0e_p", "bessel_i1e_p",
     # rounding
     "RoundingMethod", "floor", "ceil", "round", "nextafter", "is_finite", "floor_p", "ceil_p", "round_p",
     "nextafter_p", "is_finite_p", "reduce_precision", "reduce_precision_p",

@@ -134,17 +134,6 @@ def scaled_erfc(x: Value) -> Value:
     return div(polynomial(div(sub(near, 3.75), add(near, 3.75)), SCALED_ERFC), add(1.0, mul(2.0, x)))
 
 
-def scaled_erfc_slope(x: Value) -> Value:
-    """Return the derivative of `scaled_erfc`, that of its series: 2 x exp(x**2) erfc(x) - 2 / sqrt(pi) cancels."""
-    near = min(x, _LARGEST)
-    shift = add(near, 3.75)
-    slope = div(div(mul(7.5, polynomial(div(sub(near, 3.75), shift), _SCALED_ERFC_SLOPE)), shift), shift)
-    return div(sub(slope, mul(2.0, scaled_erfc(x))), add(1.0, mul(2.0, x)))
-
-
-_SCALED_ERFC_SLOPE = [k * c for k, c in enumerate(SCALED_ERFC)][1:]
-
-
 def _upper_tail(x: Value) -> Value:
     """Return erfc(x) for x >= 0; exp(-x**2) is split where x is a multiple of 1/16, so that its square is exact."""
     x = min(x, _UNDERFLOW)

@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
+import calque_special
 from calque_core import lax, typeof
-from calque_core.extend import integer, scalar_dtype, stirling_series, where_any
+from calque_core.extend import integer, scalar_dtype
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import check_dtypes
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.gammas import betaln, digamma_step, gamma, gammasgn, large_log_ratio
 from calque_numpy.scipy.slopes import declare
+from calque_special.kit import stirling_series, where_any
 
 Value = Any
 
@@ -74,7 +76,7 @@ rising_p = declare(
     "rising_factorial",
     _rising_formula,
     lambda out, z, m, total: out * digamma_step(z, m, total),
-    lambda out, z, m, total: out * lax.digamma(total),
+    lambda out, z, m, total: out * calque_special.digamma(total),
     lambda out, z, m, total: lax.full_like(out, 0.0),
 )
 
@@ -89,7 +91,7 @@ def _log_rising(z: Value, m: Value, total: Value) -> Value:
     rising = lax.select(is_endless, np.inf, lax.neg(lax.add(large_log_ratio(step, low), step)))
     are_large = lax.bitwise_or(are_large, is_endless)
     small, first = lax.select(are_large, 1.0, total), lax.select(are_large, 1.0, z)
-    apart = lax.sub(lax.lgamma(small), lax.lgamma(first))
+    apart = lax.sub(calque_special.lgamma(small), calque_special.lgamma(first))
     return lax.select(are_large, lax.select(is_falling, lax.neg(rising), rising), apart)
 
 

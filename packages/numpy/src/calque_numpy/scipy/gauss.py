@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax, typeof
-from calque_core.extend import summed, where_any
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.hypergeometric import is_pole
 from calque_numpy.scipy.slopes import declare
+from calque_special.kit import summed, where_any
 
 Value = Any
 Values = tuple[Value, ...]

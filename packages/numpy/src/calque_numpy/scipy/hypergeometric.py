@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import calque_special
 from calque_core import Primitive, lax
-from calque_core.extend import summed, where_any
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.gammas import gammasgn
 from calque_numpy.scipy.slopes import declare
+from calque_special.kit import summed, where_any
 
 Value = Any
 Values = tuple[Value, ...]
@@ -30,11 +31,11 @@ def _log_ratio(numerators: Values, denominators: Values) -> tuple[Value, Value]:
     """Return the logarithm and the sign of a quotient of gamma functions; a pole in a denominator makes it zero."""
     logarithm, sign = 0.0, 1.0
     for x in numerators:
-        logarithm, sign = logarithm + lax.lgamma(x), sign * gammasgn(x)
+        logarithm, sign = logarithm + calque_special.lgamma(x), sign * gammasgn(x)
     for x in denominators:
         is_zero = is_pole(x)
         safe = lax.select(is_zero, 1.0, x)
-        logarithm = logarithm - lax.select(is_zero, math.inf, lax.lgamma(safe))
+        logarithm = logarithm - lax.select(is_zero, math.inf, calque_special.lgamma(safe))
         sign = sign * gammasgn(safe)
     return logarithm, sign
 
@@ -138,11 +139,11 @@ def _asymptotic_slopes(p: Value, b: Value, y: Value, exponent: Value) -> Values:
     is_end = is_pole(p)  # 1 / gamma(p) is 0, and its derivative (-1)**p (-p)!
     safe, length = lax.select(is_end, 1.0, p), lax.log(y)
     logarithm, sign = _log_ratio((b,), (safe,))
-    logarithm = logarithm + lax.select(is_end, lax.lgamma(lax.select(is_end, 1.0 - p, 1.0)), 0.0)
+    logarithm = logarithm + lax.select(is_end, calque_special.lgamma(lax.select(is_end, 1.0 - p, 1.0)), 0.0)
     is_odd = is_end & (lax.floor(0.5 * p) * 2.0 != p)
     half = lax.exp(0.5 * (exponent + (p - b) * length + logarithm))
-    by_p = lax.select(is_end, total, (length - lax.digamma(safe)) * total - by_q - by_r)
-    by_b = lax.select(is_end, 0.0, (lax.digamma(b) - length) * total + by_q)
+    by_p = lax.select(is_end, total, (length - calque_special.digamma(safe)) * total - by_q - by_r)
+    by_b = lax.select(is_end, 0.0, (calque_special.digamma(b) - length) * total + by_q)
     sign = lax.select(is_odd, -sign, sign)
     return sign * by_p * half * half, sign * by_b * half * half
 

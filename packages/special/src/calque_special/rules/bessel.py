@@ -5,24 +5,9 @@ from __future__ import annotations
 from math import factorial
 from typing import Any
 
-from calque_core.extend import bessel_decay, defjvp, not_linear
-from calque_core.lax import (
-    abs,
-    add,
-    bessel_i0e,
-    bessel_i0e_p,
-    bessel_i1e,
-    bessel_i1e_p,
-    div,
-    exp,
-    lt,
-    mul,
-    neg,
-    select,
-    sign,
-    sub,
-    zeros_like,
-)
+from calque_core.extend import defjvp, defvectorized, not_linear
+from calque_core.lax import abs, add, div, exp, lt, mul, neg, select, sign, sub, zeros_like
+from calque_special.ops.bessel import bessel_decay, bessel_i0e, bessel_i0e_p, bessel_i1e, bessel_i1e_p
 
 Value = Any
 
@@ -55,3 +40,6 @@ def _quotient(out: Value, x: Value) -> Value:
 defjvp(bessel_i0e_p, bessel_i0e_jvp)
 defjvp(bessel_i1e_p, bessel_i1e_jvp)
 not_linear(bessel_i0e_p, bessel_i1e_p)
+
+# The batch axis is one more axis.
+defvectorized(bessel_i0e_p, bessel_i1e_p)

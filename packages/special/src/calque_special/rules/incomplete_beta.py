@@ -4,27 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_autodiff.rules.gamma import underivable
-from calque_autodiff.rules.incomplete import one_is_infinite, power_logarithm
-from calque_core.extend import defjvp, not_linear
-from calque_core.lax import (
-    add,
-    bitwise_and,
-    eq,
-    exp,
-    full_like,
-    gt,
-    lgamma,
-    log1p,
-    lt,
-    mul,
-    neg,
-    pow,
-    regularized_incomplete_beta_p,
-    select,
-    sub,
-    zeros_like,
-)
+from calque_core.extend import defbroadcasting, defjvp, not_linear
+from calque_core.lax import add, bitwise_and, eq, exp, full_like, gt, log1p, lt, mul, neg, pow, select, sub, zeros_like
+from calque_special.ops.gamma import lgamma
+from calque_special.ops.incomplete_beta import regularized_incomplete_beta_p
+from calque_special.rules.gamma import underivable
+from calque_special.rules.incomplete import one_is_infinite, power_logarithm
 
 Value = Any
 
@@ -51,3 +36,6 @@ defjvp(
     lambda x_dot, out, a, b, x: mul(x_dot, beta_density(a, b, x)),
 )
 not_linear(regularized_incomplete_beta_p)
+
+# The batch axis is one more axis.
+defbroadcasting(regularized_incomplete_beta_p)

@@ -11,11 +11,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.ops.arithmetic import div, mul, neg
-from calque_core.ops.coefficients import BESSEL_I0_LARGE, BESSEL_I1_LARGE
-from calque_core.ops.exponential import exp, rsqrt, square
-from calque_core.ops.pieces import Pieces, Span, join
-from calque_core.ops.regions import Regions, even, odd, region
+from calque_core.extend import Pieces, Regions, Span, even, join_pieces, odd, region
+from calque_core.lax import div, exp, mul, neg, rsqrt, square
+from calque_special.ops.coefficients import BESSEL_I0_LARGE, BESSEL_I1_LARGE
 
 Value = Any
 
@@ -38,8 +36,8 @@ def _declare_far(name: str, coefficients: Sequence[float]) -> Pieces:
 _i0_pieces, _i1_pieces = _declare_near("i0_pieces", I0_SERIES), _declare_near("i1_pieces", I1_SERIES)
 _i0_far_pieces = _declare_far("i0_far_pieces", BESSEL_I0_LARGE)
 _i1_far_pieces = _declare_far("i1_far_pieces", BESSEL_I1_LARGE)
-join(_i0_pieces, _i1_pieces)
-join(_i0_far_pieces, _i1_far_pieces)
+join_pieces(_i0_pieces, _i1_pieces)
+join_pieces(_i0_far_pieces, _i1_far_pieces)
 
 
 def _i0_near(x: Value) -> Value:

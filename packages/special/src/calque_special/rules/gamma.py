@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from calque_core import Primitive
-from calque_core.extend import defjvp, not_linear, where
-from calque_core.lax import add, digamma, digamma_p, lgamma_p, mul, neg, polygamma, polygamma_p, zeta, zeta_p
+from calque_core.extend import defbroadcasting, defjvp, defvectorized, not_linear, where
+from calque_core.lax import add, mul, neg
+from calque_special.ops.gamma import digamma, digamma_p, lgamma_p, polygamma, polygamma_p, zeta, zeta_p
 
 Value = Any
 
@@ -39,3 +40,7 @@ defjvp(
     lambda x_dot, out, m, x: mul(x_dot, polygamma(add(m, 1.0), x)),
 )
 not_linear(lgamma_p, digamma_p, zeta_p, polygamma_p)
+
+# The batch axis is one more axis.
+defvectorized(lgamma_p, digamma_p)
+defbroadcasting(zeta_p, polygamma_p)

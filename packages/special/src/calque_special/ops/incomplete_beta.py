@@ -1,6 +1,6 @@
 """The incomplete beta function: a density of deviances, as in `incomplete.py`, times a continued fraction.
 
-It is an elementwise primitive as in `arithmetic.py`, and a formula in other operations (`approximate.py`).
+It is an elementwise primitive, and a formula in other operations (`calque_core.extend.declare_formula`).
 """
 
 from __future__ import annotations
@@ -8,19 +8,33 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from calque_core.ops.approximate import damping, declare_formula, summed
-from calque_core.ops.arithmetic import add, div, max, min, mul, neg, sub
-from calque_core.ops.compare import bitwise_and, bitwise_not, bitwise_or, eq, ge, le, lt, select
-from calque_core.ops.create import full_like
-from calque_core.ops.declare import FLOAT, fitting, insist
-from calque_core.ops.exponential import exp, log, sqrt
-from calque_core.ops.gamma import (
-    LARGE,
-    lgamma_formula,
-    stirling_series,
+from calque_core.extend import broadcast_operands, declare_formula, real_operands
+from calque_core.lax import (
+    add,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    ceil,
+    div,
+    eq,
+    exp,
+    floor,
+    full_like,
+    ge,
+    le,
+    log,
+    lt,
+    max,
+    min,
+    mul,
+    neg,
+    select,
+    sqrt,
+    sub,
 )
-from calque_core.ops.operands import broadcast_operands, floating
-from calque_core.ops.rounding import ceil, floor
+from calque_special.ops.deviances import damping
+from calque_special.ops.gamma import LARGE, lgamma_formula, stirling_series
+from calque_special.ops.sums import summed
 
 Value = Any
 Values = tuple[Value, ...]
@@ -93,9 +107,8 @@ def betainc(a: Value, b: Value, x: Value) -> Value:
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
 
     >>> import numpy as np
-    >>> from calque_core.lax import betainc
+    >>> from calque_special import betainc
     >>> betainc(2.0, 2.0, np.array([0.0, 0.5, 1.0]))
     array([0. , 0.5, 1. ])
     """
-    operands = fitting("betainc", a, b, x)  # Python scalars take the dtype beside them
-    return regularized_incomplete_beta_p.bind(*insist("betainc", FLOAT, *map(floating, operands)))
+    return regularized_incomplete_beta_p.bind(*real_operands("betainc", a, b, x))

@@ -7,21 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.rules.gamma import underivable
 from calque_core import finfo, typeof
-from calque_core.extend import damping, defjvp, gamma_of, not_linear, stirling_series
+from calque_core.extend import defbroadcasting, defjvp, not_linear
 from calque_core.lax import (
     add,
     bitwise_and,
-    digamma,
     div,
     eq,
     exp,
     full_like,
-    igamma_grad_a,
-    igamma_grad_a_p,
-    igamma_p,
-    igammac_p,
     log,
     lt,
     min,
@@ -29,12 +23,15 @@ from calque_core.lax import (
     ne,
     neg,
     pow,
-    random_gamma_grad_p,
     select,
     sqrt,
     sub,
     zeros_like,
 )
+from calque_special.ops.deviances import damping
+from calque_special.ops.gamma import digamma, gamma_of, stirling_series
+from calque_special.ops.incomplete import igamma_grad_a, igamma_grad_a_p, igamma_p, igammac_p, random_gamma_grad_p
+from calque_special.rules.gamma import underivable
 
 Value = Any
 
@@ -100,3 +97,6 @@ defjvp(
     underivable(random_gamma_grad_p, "the sample"),
 )
 not_linear(igamma_p, igammac_p, igamma_grad_a_p, random_gamma_grad_p)
+
+# The batch axis is one more axis.
+defbroadcasting(igamma_p, igammac_p, igamma_grad_a_p, random_gamma_grad_p)

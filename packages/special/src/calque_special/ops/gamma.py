@@ -3,7 +3,7 @@
 Between 1 and 2 the functions are polynomials that vanish exactly where the function does; recurrences lead there
 from (0, 8), asymptotic series serve larger arguments, and reflection serves negative arguments.
 
-They are elementwise primitives as in `arithmetic.py`; each is a formula in other operations (`approximate.py`).
+They are elementwise primitives, and each is a formula in other operations (`calque_core.extend.declare_formula`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,38 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from calque_core.ops.approximate import declare_formula, evaluate_together, polynomial
-from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
-from calque_core.ops.coefficients import (
+from calque_core import finfo, typeof
+from calque_core.extend import declare_formula, evaluate_together, polynomial, real_operands
+from calque_core.lax import (
+    RoundingMethod,
+    abs,
+    add,
+    bitwise_and,
+    bitwise_or,
+    div,
+    eq,
+    exp,
+    floor,
+    full_like,
+    ge,
+    gt,
+    log,
+    lt,
+    max,
+    min,
+    mul,
+    ne,
+    neg,
+    pow,
+    round,
+    select,
+    sin,
+    sqrt,
+    square,
+    sub,
+    tan,
+)
+from calque_special.ops.coefficients import (
     DIGAMMA,
     DIGAMMA_ROOT,
     EULER_MACLAURIN,
@@ -23,16 +52,7 @@ from calque_core.ops.coefficients import (
     STIRLING,
     ZETA,
 )
-from calque_core.ops.compare import bitwise_and, bitwise_or, eq, ge, gt, lt, ne, select
-from calque_core.ops.create import full_like
-from calque_core.ops.declare import FLOAT, insist
-from calque_core.ops.exponential import exp, log, pow, sqrt, square
-from calque_core.ops.gamma_regions import DIGAMMA_REGIONS, LGAMMA_REGIONS, TRIGAMMA_REGIONS
-from calque_core.ops.operands import floating, floating_pair
-from calque_core.ops.rounding import RoundingMethod, floor, round
-from calque_core.ops.trigonometric import sin, tan
-from calque_core.types.avals import typeof
-from calque_core.types.limits import finfo
+from calque_special.ops.gamma_regions import DIGAMMA_REGIONS, LGAMMA_REGIONS, TRIGAMMA_REGIONS
 
 Value = Any
 
@@ -282,11 +302,11 @@ def lgamma(x: Value) -> Value:
     Raises: TypeError for complex numbers.
 
     >>> import numpy as np
-    >>> from calque_core.lax import lgamma
+    >>> from calque_special import lgamma
     >>> lgamma(np.array([0.5, 1.0, 11.0]))
     array([ 0.57236494,  0.        , 15.10441257])
     """
-    return lgamma_p.bind(*insist("lgamma", FLOAT, floating(x)))
+    return lgamma_p.bind(*real_operands("lgamma", x))
 
 
 def digamma(x: Value) -> Value:
@@ -297,11 +317,11 @@ def digamma(x: Value) -> Value:
     Raises: TypeError for complex numbers.
 
     >>> import numpy as np
-    >>> from calque_core.lax import digamma
+    >>> from calque_special import digamma
     >>> digamma(np.array([0.5, 1.0, 100.0]))
     array([-1.96351003, -0.57721566,  4.60016185])
     """
-    return digamma_p.bind(*insist("digamma", FLOAT, floating(x)))
+    return digamma_p.bind(*real_operands("digamma", x))
 
 
 def zeta(x: Value, q: Value) -> Value:
@@ -313,11 +333,11 @@ def zeta(x: Value, q: Value) -> Value:
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
 
     >>> import numpy as np
-    >>> from calque_core.lax import zeta
+    >>> from calque_special import zeta
     >>> zeta(2.0, np.array([1.0, 2.0]))
     array([1.64493407, 0.64493407])
     """
-    return zeta_p.bind(*insist("zeta", FLOAT, *floating_pair("zeta", x, q)))
+    return zeta_p.bind(*real_operands("zeta", x, q))
 
 
 def polygamma(m: Value, x: Value) -> Value:
@@ -329,8 +349,8 @@ def polygamma(m: Value, x: Value) -> Value:
     Raises: ShapeError if the shapes do not broadcast; TypeError for complex numbers.
 
     >>> import numpy as np
-    >>> from calque_core.lax import polygamma
+    >>> from calque_special import polygamma
     >>> polygamma(np.array([0.0, 1.0, 2.0]), 1.0)
     array([-0.57721566,  1.64493407, -2.40411381])
     """
-    return polygamma_p.bind(*insist("polygamma", FLOAT, *floating_pair("polygamma", m, x)))
+    return polygamma_p.bind(*real_operands("polygamma", m, x))

@@ -6,21 +6,7 @@ from collections.abc import Sequence
 from math import factorial
 from typing import Any
 
-from calque_core.lax import (
-    abs,
-    bessel_i0e,
-    bessel_i0e_p,
-    bessel_i1e,
-    bessel_i1e_p,
-    div,
-    exp,
-    full_like,
-    lt,
-    mul,
-    neg,
-    select,
-    sign,
-)
+from calque_core.lax import abs, div, exp, full_like, lt, mul, neg, select, sign
 from calque_jet.series import (
     Coefficient,
     Result,
@@ -34,6 +20,7 @@ from calque_jet.series import (
     square_coefficient,
     times,
 )
+from calque_special.ops.bessel import bessel_i0e, bessel_i0e_p, bessel_i1e, bessel_i1e_p
 
 Value = Any
 

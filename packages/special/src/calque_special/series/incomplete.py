@@ -9,22 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import Primitive
-from calque_core.lax import (
-    exp,
-    igamma,
-    igamma_grad_a_p,
-    igamma_p,
-    igammac,
-    igammac_p,
-    lgamma,
-    log,
-    mul,
-    neg,
-    random_gamma_grad_p,
-    sub,
-)
-from calque_jet.rules.gamma import order_is_constant
+from calque_core.lax import exp, log, mul, neg, sub
 from calque_jet.series import Coefficient, Result, Series, coefficient, quotient, solution, spread_each
+from calque_special.ops.gamma import lgamma
+from calque_special.ops.incomplete import igamma, igamma_grad_a_p, igamma_p, igammac, igammac_p, random_gamma_grad_p
+from calque_special.series.gamma import order_is_constant
 
 Value = Any
 

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.lax import (
-    add,
-    betainc,
-    exp,
-    lgamma,
-    log,
-    log1p,
-    mul,
-    neg,
-    regularized_incomplete_beta_p,
-    sub,
-)
-from calque_jet.rules.incomplete import def_from_density
+from calque_core.lax import add, exp, log, log1p, mul, neg, sub
 from calque_jet.series import Series, minus, quotient
+from calque_special.ops.gamma import lgamma
+from calque_special.ops.incomplete_beta import betainc, regularized_incomplete_beta_p
+from calque_special.series.incomplete import def_from_density
 
 Value = Any
 

@@ -2,7 +2,7 @@
 
 They are power series below 8, whose terms are positive (DLMF 10.25.2), and polynomials in 1 / x above.
 
-They are elementwise primitives as in `arithmetic.py`; each is a formula in other operations (`approximate.py`).
+They are elementwise primitives, and each is a formula in other operations (`calque_core.extend.declare_formula`).
 """
 
 from __future__ import annotations
@@ -10,19 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.ops.approximate import declare_formula, evaluate_together, polynomial
-from calque_core.ops.arithmetic import abs, div, max, min, mul, neg, sub
-from calque_core.ops.bessel_regions import I0_SERIES, I0E_REGIONS, I1_SERIES, I1E_REGIONS
-from calque_core.ops.coefficients import (
-    BESSEL_DECAY,
-    BESSEL_DECAY_LARGE,
-    BESSEL_I0_LARGE,
-    BESSEL_I1_LARGE,
-)
-from calque_core.ops.compare import ge, lt, select
-from calque_core.ops.declare import FLOAT, insist
-from calque_core.ops.exponential import exp, rsqrt, square
-from calque_core.ops.operands import floating
+from calque_core.extend import declare_formula, evaluate_together, polynomial, real_operands
+from calque_core.lax import abs, div, exp, ge, lt, max, min, mul, neg, rsqrt, select, square, sub
+from calque_special.ops.bessel_regions import I0_SERIES, I0E_REGIONS, I1_SERIES, I1E_REGIONS
+from calque_special.ops.coefficients import BESSEL_DECAY, BESSEL_DECAY_LARGE, BESSEL_I0_LARGE, BESSEL_I1_LARGE
 
 Value = Any
 
@@ -73,11 +64,11 @@ def bessel_i0e(x: Value) -> Value:
     Raises: TypeError for complex numbers.
 
     >>> import numpy as np
-    >>> from calque_core.lax import bessel_i0e
+    >>> from calque_special import bessel_i0e
     >>> bessel_i0e(np.array([0.0, 1.0, 1e6]))
     array([1.00000000e+00, 4.65759608e-01, 3.98942330e-04])
     """
-    return bessel_i0e_p.bind(*insist("bessel_i0e", FLOAT, floating(x)))
+    return bessel_i0e_p.bind(*real_operands("bessel_i0e", x))
 
 
 def bessel_i1e(x: Value) -> Value:
@@ -87,8 +78,8 @@ def bessel_i1e(x: Value) -> Value:
     Raises: TypeError for complex numbers.
 
     >>> import numpy as np
-    >>> from calque_core.lax import bessel_i1e
+    >>> from calque_special import bessel_i1e
     >>> bessel_i1e(np.array([0.0, 1.0, -1e6]))
     array([ 0.        ,  0.20791042, -0.00039894])
     """
-    return bessel_i1e_p.bind(*insist("bessel_i1e", FLOAT, floating(x)))
+    return bessel_i1e_p.bind(*real_operands("bessel_i1e", x))

@@ -11,20 +11,9 @@ from typing import Any, NoReturn
 
 from calque_core import Primitive
 from calque_core.extend import where
-from calque_core.lax import (
-    add,
-    digamma,
-    digamma_p,
-    lgamma,
-    lgamma_p,
-    mul,
-    neg,
-    polygamma,
-    polygamma_p,
-    zeta,
-    zeta_p,
-)
+from calque_core.lax import add, mul, neg
 from calque_jet.series import Result, Series, coefficient, over, plus, spread_each
+from calque_special.ops.gamma import digamma, digamma_p, lgamma, lgamma_p, polygamma, polygamma_p, zeta, zeta_p
 
 Value = Any
 

@@ -12,8 +12,9 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from calque_core.ops.arithmetic import add, div, min, mul, sub
-from calque_core.ops.coefficients import (
+from calque_core.extend import Pieces, Regions, Span, join_pieces, region
+from calque_core.lax import add, div, exp, floor, log, min, mul, pow, square, sub
+from calque_special.ops.coefficients import (
     BERNOULLI,
     DIGAMMA,
     DIGAMMA_ROOT,
@@ -29,10 +30,6 @@ from calque_core.ops.coefficients import (
     TRIGAMMA_TO_4,
     TRIGAMMA_TO_8,
 )
-from calque_core.ops.exponential import exp, log, pow, square
-from calque_core.ops.pieces import Pieces, Span, join
-from calque_core.ops.regions import Regions, region
-from calque_core.ops.rounding import floor
 
 Value = Any
 
@@ -73,8 +70,8 @@ def _gamma_spans() -> list[Span]:
 
 
 _gamma_pieces = Pieces("gamma_pieces", _STEEP_PIECES, *_gamma_spans())
-join(_log_gamma_pieces, _digamma_pieces)
-join(_stirling_pieces, _harmonic_pieces)
+join_pieces(_log_gamma_pieces, _digamma_pieces)
+join_pieces(_stirling_pieces, _harmonic_pieces)
 
 
 def _log_gamma_below(x: Value) -> Value:
