@@ -71,6 +71,14 @@ def test_the_wider_dtype_is_numpys_and_holds_all_numbers(name):
 
 
 @ROWS
+def test_the_numbers_have_zero_and_floats_a_sign(name):
+    numbers = all_numbers(name).astype(np.float64).tolist()
+    assert {0.0, 1.0} <= {*numbers}
+    if SHORT_DTYPES[name].kind == "f":
+        assert {-x for x in numbers} == {*numbers}
+
+
+@ROWS
 def test_half_precision_holds_floats_of_8_bits_in_which_reduce_precision_rounds_them(name):
     numbers = all_numbers(name)
     if SHORT_DTYPES[name].kind == "f" and numbers.itemsize == 1:
