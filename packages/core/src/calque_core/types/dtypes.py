@@ -249,11 +249,12 @@ def short_name(dtype: np.dtype[Any]) -> str:
     """
     if dtype == float0:
         return "float0"
-    row = SHORT_DTYPES.get(dtype.name)
+    name = dtype.name  # which takes NumPy 5 us
+    row = SHORT_DTYPES.get(name)
     if row is not None:
         return row.printed
-    stem = next((stem for stem in _STEMS if dtype.name.startswith(stem)), "")
-    return _STEMS.get(stem, "") + dtype.name[len(stem) :]
+    stem = next((stem for stem in _STEMS if name.startswith(stem)), "")
+    return _STEMS.get(stem, "") + name[len(stem) :]
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
