@@ -53,7 +53,7 @@ from calque_core.traces.trace import (
 from calque_core.traces.tracer import is_tracer
 from calque_core.types.avals import AbstractValue, ShapedArray, get_aval, register_aval, typeof
 from calque_core.types.dtypes import attributes_of as _attributes_of
-from calque_core.types.dtypes import canonicalize_dtype, float0, isdtype, issubdtype
+from calque_core.types.dtypes import canonicalize_dtype, float0
 from calque_core.types.stand_in import ShapeDtypeStruct
 
 # fmt: off
@@ -87,6 +87,7 @@ if _TYPE_CHECKING:
     from calque_core.staging.make_jaxpr import eval_shape, make_jaxpr
     from calque_core.staging.stage import hoist_tracers, stage
     from calque_core.traces.compile_time import ensure_compile_time_eval
+    from calque_core.types.hierarchy import isdtype, issubdtype
     from calque_core.types.limits import finfo, iinfo
     from calque_core.types.promotion import promote_types
     from calque_core.values.table_interpreter import interpret
@@ -124,6 +125,7 @@ _LATE = {
     "calque_core.staging.make_jaxpr": "eval_shape, make_jaxpr",
     "calque_core.staging.stage": "hoist_tracers, stage",
     "calque_core.traces.compile_time": "ensure_compile_time_eval",
+    "calque_core.types.hierarchy": "isdtype, issubdtype",
     "calque_core.types.limits": "finfo, iinfo",
     "calque_core.types.promotion": "promote_types",
     "calque_core.values.table_interpreter": "interpret",
@@ -172,7 +174,7 @@ __all__ = [
     "config", "debug", "lax",
 ]  # fmt: skip
 
-# The dtypes of ml_dtypes, which is imported at the first use of one of them
+# The short dtypes, for type checkers, which cannot read the table; the package that defines them is imported late
 bfloat16: type[_Any]
 float4_e2m1fn: type[_Any]
 float8_e3m4: type[_Any]

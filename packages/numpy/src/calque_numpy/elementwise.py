@@ -343,7 +343,7 @@ def sinc(x: Value) -> Value:
     x = _double_of_integers(x)
     is_near = lax.lt(lax.abs(x), 0.25 / math.pi)
     far, near = lax.select(is_near, 1, x), lax.mul(lax.select(is_near, x, 0), math.pi)
-    series = as_dtype(polynomial(lax.mul(near, near), _SINC_COEFFICIENTS), typeof(x).dtype)  # which widens ml_dtypes
+    series = as_dtype(polynomial(lax.mul(near, near), _SINC_COEFFICIENTS), typeof(x).dtype)  # which widens short floats
     # The sine has the period 2: the product of pi and a large number is rounded, or overflows.
     turn = far if typeof(far).kind == "c" else lax.rem(far, 2)
     sine = lax.mul(lax.sin(lax.mul(turn, math.pi)), 1 / math.pi)

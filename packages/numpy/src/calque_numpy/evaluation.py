@@ -2,7 +2,7 @@
 
 One idea: outside of traces and under the default settings, a function of this package and NumPy's function of that name
 agree on arrays and scalars of NumPy's, so NumPy's function runs.  Every other call, and a call that NumPy refuses, runs
-the function of this package, which has traces, settings, device arrays, bfloat16 and errors of its own.  A backend
+the function of this package, which has traces, settings, device arrays, short dtypes and errors of its own.  A backend
 evaluates the functions in `_BY_TYPES` as a whole on its arrays, since types alone decide what they bind.
 """
 
@@ -48,7 +48,7 @@ _IN_PLACE = frozenset(("fill_diagonal", "place", "put", "put_along_axis"))  # Nu
 _SEQUENCES = frozenset((list, tuple))
 _OF_DTYPES = frozenset(
     ("can_cast", "iscomplexobj", "isdtype", "isrealobj", "issubdtype", "promote_types", "result_type")
-)  # NumPy's do not know ml_dtypes, or dtypes in the place of arrays
+)  # NumPy's do not know short dtypes, or dtypes in the place of arrays
 _OTHERS = frozenset(("indices", "mask_indices"))  # NumPy's take a dtype of None for float64, and no size of a mask
 _REDUCTIONS = ("all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "sum", "std", "var")
 _BY_TYPES = frozenset((

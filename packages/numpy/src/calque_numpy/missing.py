@@ -40,7 +40,7 @@ DIFFERENT = {
 
 
 def missing_name(module: str) -> Callable[[str], type[np.generic] | None]:
-    """Return the function that gives the dtypes of `ml_dtypes` as attributes of a module, and None for another name.
+    """Return the function that gives short dtypes as attributes of a module, and None for another name.
 
     Raises: AttributeError with the reason for a name in `MISSING`.
 

@@ -148,7 +148,8 @@ if _TYPE_CHECKING:
     from calque_core.types.numbers import is_number, plain_number
     from calque_core.types.avals import NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type
     from calque_core.types.dtypes import (
-        SHORT_DTYPES, dtype_name, has_short_dtype, is_float, kind_of, native_array, scalar_dtype, short_dtype,
+        ML_DTYPES, REFUSED_DTYPES, SHORT_DTYPES, dtype_name, has_short_dtype, is_float, kind_of, native_array,
+        scalar_dtype, short_dtype,
     )
     from calque_core.types.limits import bit_width, highest, lowest, wide_dtype
     from calque_core.types.stand_in import as_stand_in
@@ -286,7 +287,8 @@ _LATE = {
     "calque_core.types.numbers": "is_number, plain_number",
     "calque_core.types.avals": "NUMPY_AVALS, Shape, is_array_like, shaped_array, short_repr, traced_type",
     "calque_core.types.dtypes": (
-        "SHORT_DTYPES, dtype_name, has_short_dtype, is_float, kind_of, native_array, scalar_dtype, short_dtype"
+        "ML_DTYPES, REFUSED_DTYPES, SHORT_DTYPES, dtype_name, has_short_dtype, is_float, kind_of, native_array, "
+        "scalar_dtype, short_dtype"
     ),
     "calque_core.types.limits": "bit_width, highest, lowest, wide_dtype",
     "calque_core.types.stand_in": "as_stand_in",
@@ -316,9 +318,8 @@ __all__ = [
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
     "is_number", "plain_number", "as_stand_in",
-    "scalar_dtype", "real_dtype", "complex_dtype", "native_array", "dtype_name", "kind_of", "SHORT_DTYPES",
-    "short_dtype",
-    "has_short_dtype", "wide_dtype",
+    "scalar_dtype", "real_dtype", "complex_dtype", "native_array", "dtype_name", "kind_of", "SHORT_DTYPES", "REFUSED_DTYPES",
+    "ML_DTYPES", "short_dtype", "has_short_dtype", "wide_dtype",
     "sum_dtype", "bit_width", "highest", "lowest", "narrow", "strong",
     # Operands of a function of yours
     "of_one_dtype", "undefined_message", "bind_checked",

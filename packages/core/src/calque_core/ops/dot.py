@@ -177,7 +177,7 @@ def dot_general_impl_for_types(
 
 @cache  # the name of a dtype takes 5 us
 def sum_dtype(operand: np.dtype[Any], result: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype for sums of products: the wider dtype, at least float32 for short floats, int8 for int4.
+    """Return the dtype for sums of products: the wider dtype, for short dtypes at least their wider one.
 
     >>> import numpy as np
     >>> from calque_core.extend import sum_dtype

@@ -54,7 +54,7 @@ def _decay(x: Value) -> Value:
 
 def _logistic_beside(decay: Value, x: Value) -> Value:
     """Return exp(min(x, 0)) / (1 + exp(-|x|)): the numerator is 1 or the decay."""
-    number = decay.dtype.type  # NumPy 2.0 computes bfloat16 beside a Python int in float32
+    number = decay.dtype.type  # NumPy 2.0 computes short floats beside a Python int in float32
     out = np.minimum(x, number(0))
     out = np.exp(out, out=out if out.ndim else None)
     out /= decay + number(1)

@@ -22,6 +22,8 @@ import numpy as np
 from calque_core.context import DEFAULT_SETTINGS, Settings, here
 from calque_core.frames.source import current_call, where
 from calque_core.types.dtypes import (
+    ML_DTYPES,
+    SHORT_DTYPES,
     _canonical,
     _scalar_dtype,
     canonicalize_dtype,
@@ -292,9 +294,10 @@ def _refusal(x: Value) -> str | None:
 def _dtype_advice(dtype: np.dtype[Any]) -> str:
     """Return the advice for an array of a dtype that is no number."""
     if dtype.type is np.void and dtype.names is None and dtype.itemsize <= 2:
+        example = next(iter(SHORT_DTYPES))
         return (
-            "NumPy's files keep the bytes of bfloat16 and of other dtypes of ml_dtypes, and not their names. "
-            "Name the dtype again: x.view(ml_dtypes.bfloat16)."
+            f"NumPy's files keep the bytes of {example} and of other dtypes of {ML_DTYPES}, and not their names. "
+            f"Name the dtype again: x.view({ML_DTYPES}.{example})."
         )
     return "Convert it to a number dtype first."
 

@@ -62,7 +62,7 @@ def random_gamma_decomposition(high: Value, low: Value, a: Value, *, form: Form)
     lanes = (prod(shape),)
     keys, boost_keys = split_lanes(lax.stack([lax.reshape(x, lanes) for x in (high, low)], 0), 2)
     a, dtype = lax.reshape(a, lanes), typeof(a).dtype
-    one = dtype.type(1)  # NumPy 2.0 computes bfloat16 beside a Python int in float32
+    one = dtype.type(1)  # NumPy 2.0 computes short floats beside a Python int in float32
     is_large = a >= 1
     d = lax.select(is_large, a, a + one) - dtype.type(1 / 3)
     volume = _accepted_volumes(keys, d)
