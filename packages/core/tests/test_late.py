@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from calque_core import Trace, config, current_trace, evaluation, tracing
+from calque_core import Trace, config, current_trace, evaluation, lax, tracing
 from calque_core.late import import_at_rest, late_function, late_names
 
 
@@ -111,3 +111,13 @@ def test_a_module_that_is_loaded_is_found_without_a_block(monkeypatch):
     with tracing(Trace(current_trace())):
         assert import_at_rest("math") is math
     assert entered == []
+
+
+def test_a_signal_operation_says_what_to_install_where_its_package_is_absent(monkeypatch):
+    monkeypatch.setitem(sys.modules, "calque_signal", None)
+    monkeypatch.delitem(vars(lax), "fft", raising=False)
+    with pytest.raises(
+        ModuleNotFoundError,
+        match=r"^calque_core\.lax\.fft needs the package calque-signal\. Install it: pip install calque-signal\.$",
+    ):
+        lax.fft

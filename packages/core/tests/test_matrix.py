@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 
 from calque_core import Primitive, lax, rule_matrix
@@ -58,7 +60,8 @@ def test_the_standard_primitives_are_those_of_lax_and_its_linear_algebra_each_on
     names = [p.name for p in standard_primitives()]
     assert names == sorted(set(names))
     assert {"sin", "add", "cond", "jit", "dot_general", "psum"} <= set(names)
-    assert set(names) == {getattr(m, name).name for m in (lax, linalg) for name in m.__all__ if name.endswith("_p")}
+    of_core = {p.name for p in standard_primitives() if p.family.startswith("calque_core.")}
+    assert of_core == {getattr(m, name).name for m in (lax, linalg) for name in m.__all__ if name.endswith("_p")}
     assert len(rule_matrix().split("\n\n")[0].splitlines()) == len(names) + 1
 
 
@@ -67,3 +70,10 @@ def test_every_standard_primitive_evaluates_and_has_a_type(primitive):
     state = state_of(primitive, "impl")
     assert state == "rule" or "decomposition" in primitive.rules or "runs by a backend" in state
     assert state_of(primitive, "abstract_eval") == "rule" or "decomposition" in primitive.rules
+
+
+def test_a_family_that_is_not_installed_has_no_standard_primitives(monkeypatch):
+    monkeypatch.setitem(sys.modules, "calque_signal", None)
+    names = {p.name for p in standard_primitives()}
+    assert "sin" in names
+    assert "fft" not in names

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calque_core import lax
-from calque_core.errors import ShapeError
-from calque_core.ops import convolution_products
-from calque_core.staging.make_jaxpr import make_jaxpr
+from calque_core import ShapeError, config, lax, make_jaxpr
+from calque_signal.ops import convolution_products
 
 pytestmark = pytest.mark.sampled(keep=0.2)
 
@@ -333,3 +331,16 @@ def test_equal_kernels_at_every_place_are_one_convolution(layout):
 def test_a_local_convolution_needs_a_kernel_at_every_place():
     with pytest.raises(ShapeError, match=r"the windows have 4 features at \(3,\) places. Give a kernel"):
         lax.conv_general_dilated_local(np.ones((1, 2, 4)), np.ones((1, 4, 2)), (1,), "VALID", (2,))
+
+
+def test_the_setting_is_the_precision_of_convolutions_that_state_none():
+    image = np.ones((1, 1, 3, 3))
+
+    def name(**stated):
+        (eqn,) = make_jaxpr(lambda x: lax.conv(x, image, (1, 1), "SAME", **stated))(image).eqns
+        return eqn.params["precision"] and eqn.params["precision"][0].name
+
+    assert name() is None
+    with config.default_matmul_precision("tensorfloat32"):
+        assert (name(), name(precision="default")) == ("HIGH", "DEFAULT")
+    assert name() is None

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from calque_core import lax
-from calque_core.ops.paddings import (
+from calque_signal.ops.paddings import (
     canonical_pads,
     dilated_shape,
     padded_shape,

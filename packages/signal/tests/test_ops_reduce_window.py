@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from calque_core import lax, make_jaxpr
-from calque_core.errors import ShapeError
+from calque_core import ShapeError, lax, make_jaxpr
 
 X = np.random.default_rng(0).normal(size=(6, 7))
 

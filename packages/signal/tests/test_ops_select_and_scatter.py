@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from calque_core import lax
-from calque_core.errors import ShapeError
+from calque_core import ShapeError, lax
 
 X = np.array([[3.0, 1.0, 3.0], [0.0, 5.0, 5.0], [7.0, 2.0, 5.0]])
 T = np.arange(9.0).reshape(3, 3) + 1

@@ -5,10 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from calque_core import lax
-from calque_core.errors import ShapeError
-from calque_core.ops.slides import Window, canonical_window, check_window, slide, slide_from, slide_present
-from calque_core.types.avals import typeof
+from calque_core import ShapeError, lax, typeof
+from calque_signal.ops.slides import Window, canonical_window, check_window, slide, slide_from, slide_present
 
 # A product of matrices [[1, a], [0, b]]: associative, but not commutative, so that the order of elements matters.
 LINE = lambda xs, ys: [lax.add(ys[0], lax.mul(xs[0], ys[1])), lax.mul(xs[1], ys[1])]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import lax
+from calque_xla_backend import jit
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 
@@ -89,3 +90,25 @@ def test_transposed_and_local_convolutions_and_patches_compile(check_compiled):
     check_compiled(lambda x: lax.conv_general_dilated_patches(x, (2,), (1,), [(1, 0)], (2,)), [(x,)])
     kernels = rng.uniform(0.5, 1, (2, 10, 2))
     check_compiled(lambda x, k: lax.conv_general_dilated_local(x, k, (1,), "VALID", (2,)), [(x, kernels)], ulps=8)
+
+
+@pytest.mark.parametrize("result", ["bfloat16", "float16", "float32", "float64"])
+@pytest.mark.parametrize("operand", ["int16", "uint16", "int64", "float16", "bfloat16", "float32"])
+def test_sums_have_a_dtype_also_where_numpy_has_no_common_one(operand, result, regime):
+    x, y = np.arange(6).reshape(2, 1, 3).astype(operand), np.full((1, 1, 2), 3, operand)
+    convolve = lambda x, y: lax.conv(x, y, (1,), "VALID", preferred_element_type=result)
+    try:
+        want = convolve(x, y)
+    except TypeError:  # sums that would lose information
+        return
+    out = jit(convolve)(x, y)
+    assert out.dtype == want.dtype
+    np.testing.assert_array_equal(np.asarray(out, float), np.asarray(want, float))
+
+
+def test_the_host_convolves_integers_for_a_gpu():
+    x, kernel = np.ones((1, 1, 5), int), np.ones((1, 1, 2), int)
+    lowered = jit(lambda x, k: lax.conv(x, k, (1,), "VALID")).trace
+    texts = [lowered(x.astype(t), kernel.astype(t)).lower(platform="cuda").as_text() for t in ("int32", "float32")]
+    assert ["custom_call @xla_ffi_python_gpu_callback(" in text for text in texts] == [True, False]
+    assert "custom_call" not in texts[1]

@@ -12,7 +12,6 @@ OPERATIONS = {
     "max": lambda x: lax.reduce_window(x, -np.inf, lax.max, *WINDOW),
     "min": lambda x: lax.reduce_window(x, np.inf, lax.min, *WINDOW),
     "product": lambda x: lax.reduce_window(x, 2.0, lax.mul, *WINDOW),
-    "reduce": lambda x: lax.reduce(x, 2.0, lambda a, b: a + b + a * b, (1,)),
     "select_and_scatter": lambda x: lax.select_and_scatter(x, lax.ge, (2, 1), None, "SAME", x, 0.0, lax.add),
 }
 
@@ -39,7 +38,5 @@ def test_a_mapped_window_is_one_equation():
 
 def test_mapped_starts_and_mapped_values_that_the_function_closes_over():
     x, y = np.arange(1.0, 5.0), np.array([1.0, 2.0, 3.0])
-    scaled = lambda y: lax.reduce(x, 0.0, lambda a, b: a + b + a * b * y, (0,))
-    np.testing.assert_allclose(vmap(scaled)(y), (np.prod(1 + np.outer(y, x), 1) - 1) / y)
     started = lambda y: lax.reduce_window(x, y, lambda a, b: a + b + 0 * a * b, (2,), None, [(1, 0)])
     np.testing.assert_allclose(vmap(started)(y), y[:, None] + [1, 3, 5, 7])

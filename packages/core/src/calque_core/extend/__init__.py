@@ -58,6 +58,7 @@ if _TYPE_CHECKING:
         NOT_LINEAR, check_known, defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, not_transposed,
         zero_derivative,
     )
+    from calque_core.kits.reductions import defreduction
     from calque_core.memory.captures import Captures
     from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
     from calque_core.memory.uncopied import Uncopied
@@ -77,7 +78,10 @@ if _TYPE_CHECKING:
     from calque_core.ops.broadcast import broadcast_reduced, spread
     from calque_core.ops.callback import register_effects_barrier
     from calque_core.ops.collective import check_free_name
-    from calque_core.ops.complex import real_dtype
+    from calque_core.ops.complex import complex_dtype, real_dtype
+    from calque_core.ops.computations import (
+        from_init, known_operation, neutral_element, on_arrays, operand_leaves, scalars_of, trace_computation,
+    )
     from calque_core.ops.cond import chosen_branches, forget_staged_programs, join_constants, program_of
     from calque_core.ops.convert import narrow
     from calque_core.ops.custom import Pullback, no_jvp_rule
@@ -86,7 +90,8 @@ if _TYPE_CHECKING:
     from calque_core.ops.diagonals import (
         as_rows, column_products, diagonal_of, inverse, inverse_gaps, on_diagonal, scale_columns,
     )
-    from calque_core.ops.dot import sum_dtype
+    from calque_core.ops.declare import undefined_message
+    from calque_core.ops.dot import check_product_dtypes, stated_precision, sum_dtype
     from calque_core.ops.error_regions import SCALED_ERFC_REGIONS
     from calque_core.ops.factor_slopes import cholesky_slope, lu_slope, polar_slope, qr_slope
     from calque_core.ops.factor_updates import factor_triangle
@@ -110,18 +115,17 @@ if _TYPE_CHECKING:
         permuted_rows, transposed, upper_triangle,
     )
     from calque_core.ops.matrix_functions import column_by_column, with_diagonal
-    from calque_core.ops.paddings import dilated_shape, transposed_pads
     from calque_core.ops.platform import Platforms, position_of_platform
     from calque_core.ops.products import leave_one_out_products
     from calque_core.ops.reduce import reduced_shape
-    from calque_core.ops.reduce_function import split_reduction
+    from calque_core.ops.reduce_function import check_reduction, split_reduction
     from calque_core.ops.scatter import scatter_windows
     from calque_core.ops.scatter_writes import combine_lines
     from calque_core.ops.orders import elements_at, positions, sort_by
     from calque_core.ops.selection import extremes
+    from calque_core.ops.shape import of_one_dtype
     from calque_core.ops.shard_map import shard_type
     from calque_core.ops.shard_specs import body_axes, manual_mesh
-    from calque_core.ops.slides import Window
     from calque_core.ops.spaces import Space, space_of
     from calque_core.ops.special import normal_quantile, scaled_erfc, scaled_erfc_slope
     from calque_core.ops.sylvester import sylvester_product
@@ -134,7 +138,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.varying import as_varying
     from calque_core.ops.weakness import as_declared, strong
     from calque_core.passes.equal_equations import merge_equal_equations
-    from calque_core.primitives.primitive import results_of
+    from calque_core.primitives.primitive import bind_checked, results_of
     from calque_core.primitives.rule_results import gives_lists, wrong_result
     from calque_core.primitives.rules import missing_rule, rules_by_family, settings_key
     from calque_core.known.evaluate import by_types, evaluate_by_types
@@ -216,6 +220,7 @@ _LATE = {
         "NOT_LINEAR, check_known, defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, "
         "not_transposed, zero_derivative"
     ),
+    "calque_core.kits.reductions": "defreduction",
     "calque_core.memory.captures": "Captures",
     "calque_core.memory.separate": "copied_where_exposed, copy_shared, copy_shared_tree, copy_writable",
     "calque_core.memory.uncopied": "Uncopied",
@@ -233,7 +238,10 @@ _LATE = {
     "calque_core.ops.broadcast": "broadcast_reduced, spread",
     "calque_core.ops.callback": "register_effects_barrier",
     "calque_core.ops.collective": "check_free_name",
-    "calque_core.ops.complex": "real_dtype",
+    "calque_core.ops.complex": "complex_dtype, real_dtype",
+    "calque_core.ops.computations": (
+        "from_init, known_operation, neutral_element, on_arrays, operand_leaves, scalars_of, trace_computation"
+    ),
     "calque_core.ops.cond": "chosen_branches, forget_staged_programs, join_constants, program_of",
     "calque_core.ops.convert": "narrow",
     "calque_core.ops.custom": "Pullback, no_jvp_rule",
@@ -242,7 +250,8 @@ _LATE = {
     "calque_core.ops.diagonals": (
         "as_rows, column_products, diagonal_of, inverse, inverse_gaps, on_diagonal, scale_columns"
     ),
-    "calque_core.ops.dot": "sum_dtype",
+    "calque_core.ops.declare": "undefined_message",
+    "calque_core.ops.dot": "check_product_dtypes, stated_precision, sum_dtype",
     "calque_core.ops.error_regions": "SCALED_ERFC_REGIONS",
     "calque_core.ops.factor_slopes": "cholesky_slope, lu_slope, polar_slope, qr_slope",
     "calque_core.ops.factor_updates": "factor_triangle",
@@ -266,18 +275,17 @@ _LATE = {
         "permuted_rows, transposed, upper_triangle"
     ),
     "calque_core.ops.matrix_functions": "column_by_column, with_diagonal",
-    "calque_core.ops.paddings": "dilated_shape, transposed_pads",
     "calque_core.ops.platform": "Platforms, position_of_platform",
     "calque_core.ops.products": "leave_one_out_products",
     "calque_core.ops.reduce": "reduced_shape",
-    "calque_core.ops.reduce_function": "split_reduction",
+    "calque_core.ops.reduce_function": "check_reduction, split_reduction",
     "calque_core.ops.scatter": "scatter_windows",
     "calque_core.ops.scatter_writes": "combine_lines",
     "calque_core.ops.orders": "elements_at, positions, sort_by",
     "calque_core.ops.selection": "extremes",
+    "calque_core.ops.shape": "of_one_dtype",
     "calque_core.ops.shard_map": "shard_type",
     "calque_core.ops.shard_specs": "body_axes, manual_mesh",
-    "calque_core.ops.slides": "Window",
     "calque_core.ops.spaces": "Space, space_of",
     "calque_core.ops.special": "normal_quantile, scaled_erfc, scaled_erfc_slope",
     "calque_core.ops.sylvester": "sylvester_product",
@@ -290,7 +298,7 @@ _LATE = {
     "calque_core.ops.varying": "as_varying",
     "calque_core.ops.weakness": "as_declared, strong",
     "calque_core.passes.equal_equations": "merge_equal_equations",
-    "calque_core.primitives.primitive": "results_of",
+    "calque_core.primitives.primitive": "bind_checked, results_of",
     "calque_core.primitives.rule_results": "gives_lists, wrong_result",
     "calque_core.primitives.rules": "missing_rule, rules_by_family, settings_key",
     "calque_core.known.evaluate": "by_types, evaluate_by_types",
@@ -348,9 +356,11 @@ __all__ = [
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
     "is_number", "plain_number", "as_stand_in",
-    "scalar_dtype", "real_dtype", "native_array", "dtype_name", "kind_of", "SHORT_DTYPES", "short_dtype",
-    "has_short_dtype", "wide_dtype",
-    "sum_dtype", "bit_width", "highest", "lowest", "narrow", "strong",
+    "scalar_dtype", "real_dtype", "complex_dtype", "native_array", "dtype_name", "kind_of", "SHORT_DTYPES",
+    "short_dtype", "has_short_dtype", "wide_dtype",
+    "bit_width", "highest", "lowest", "narrow", "strong", "of_one_dtype",
+    # Types and precision of products
+    "check_product_dtypes", "stated_precision", "sum_dtype",
     # Memory
     "Captures", "copy_shared", "copy_shared_tree", "copy_writable", "copied_where_exposed", "Uncopied",
     # Tangents and cotangents that are zero or not known yet
@@ -363,8 +373,8 @@ __all__ = [
     "defbatch", "defvectorized", "defbroadcasting", "defreducer", "defleading", "align_batch_axes", "align_operands",
     "axes_in_batch", "batch_size", "with_entry",
     # Rules
-    "means", "results_of", "gives_lists", "wrong_result", "missing_rule", "advance_rule_epoch",
-    "forget_with_rules", "rules_by_family",
+    "means", "bind_checked", "undefined_message", "results_of", "gives_lists", "wrong_result", "missing_rule",
+    "advance_rule_epoch", "forget_with_rules", "rules_by_family",
     # Imports at the first use of a name
     "late_names", "late_function", "import_at_rest",
     # What to install for a missing piece
@@ -402,8 +412,9 @@ __all__ = [
     "product_of_others", "product_with_updates", "extreme_shares",
     # An axis in the place of two
     "merge_axis", "split_axis",
-    # Windows that slide over an array
-    "dilated_shape", "transposed_pads", "Window", "split_reduction",
+    # Reductions by a function of two scalars
+    "operand_leaves", "trace_computation", "scalars_of", "check_reduction", "split_reduction",
+    "known_operation", "neutral_element", "from_init", "on_arrays", "defreduction",
     # Batches of matrices, and the equations for changes of their factors
     "matrix_product", "permuted_rows", "permuted_columns", "transposed", "adjoint", "conjugated", "lower_triangle",
     "upper_triangle", "hermitian_of", "identity_like", "diagonal_of", "on_diagonal", "as_rows", "scale_columns",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from calque_core import lax
+from calque_core.late import import_at_rest
 from calque_core.lax import linalg
 from calque_core.primitives.primitive import Primitive
 
@@ -17,9 +19,24 @@ _ALTERNATIVES = {
 
 
 def standard_primitives() -> list[Primitive]:
-    """Return the primitives of `calque_core.lax` and of `calque_core.lax.linalg`, by name."""
-    values = [getattr(module, name) for module in (lax, linalg) for name in module.__all__]
+    """Return the primitives of `calque_core.lax` and `calque_core.lax.linalg`, by name, with those of the families.
+
+    A family that is not installed has none.
+    """
+    values = [
+        getattr(module, name) for module in (lax, linalg, *map(_family, lax._FAMILIES)) for name in module.__all__
+    ]
     return sorted({p for p in values if isinstance(p, Primitive)}, key=lambda p: p.name)
+
+
+def _family(package: str) -> Any:
+    """Return the package of a family, or an object without names if it is not installed."""
+    try:
+        return import_at_rest(package)
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        return SimpleNamespace(__all__=[])
 
 
 def state_of(primitive: Primitive, kind: str) -> str:

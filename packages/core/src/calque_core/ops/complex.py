@@ -45,6 +45,8 @@ def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype of complex numbers whose parts have dtype `dtype`.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import complex_dtype
     >>> complex_dtype(np.dtype("float32"))
     dtype('complex64')
     """

@@ -61,7 +61,14 @@ def elementwise(
 
 
 def undefined_message(name: str, aval: ShapedArray) -> str:
-    """Return the message for an operation that does not exist for the dtype of `aval`."""
+    """Return the message for an operation that does not exist for the dtype of `aval`.
+
+    >>> import numpy as np
+    >>> from calque_core import typeof
+    >>> from calque_core.extend import undefined_message
+    >>> undefined_message("blur", typeof(np.array([True]))).partition(": ")[2]
+    'not defined for bool. Convert the operand first.'
+    """
     dtype = dtype_name(aval.dtype)
     return f"{name} of {aval}{where()}: not defined for {dtype}. Convert the operand first."
 

@@ -35,6 +35,8 @@ Value = Any
 def of_one_dtype(name: str, *operands: Value) -> Sequence[Value]:
     """Return the operands of `name`, made strong and converted to their promoted dtype; the shapes may differ.
 
+    >>> import numpy as np
+    >>> from calque_core.extend import of_one_dtype
     >>> of_one_dtype("dot", np.float32(1), 2)
     [np.float32(1.0), np.float32(2.0)]
     """

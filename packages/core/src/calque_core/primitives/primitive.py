@@ -324,7 +324,13 @@ def results_of(primitive: Primitive, operands: Iterable[Any], params: Mapping[st
 
 
 def bind_checked(primitive: Primitive, *args: Any, **params: Any) -> Any:
-    """Run the type rule, then bind: for primitives whose evaluation accepts operands that the type rule refuses."""
+    """Run the type rule, then bind: for primitives whose evaluation accepts operands that the type rule refuses.
+
+    >>> from calque_core.extend import bind_checked
+    >>> from calque_core.lax import neg_p
+    >>> bind_checked(neg_p, 2.0)
+    -2.0
+    """
     primitive.abstract(*map(typeof, args), **params)
     return primitive.bind(*args, **params)
 

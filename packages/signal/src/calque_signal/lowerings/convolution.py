@@ -11,20 +11,29 @@ from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core.extend import Shape, real_dtype, shaped_array
-from calque_core.lax import ConvDimensionNumbers, Precisions, conv_general_dilated_p
-from calque_xla_backend.define import IrValue, splat
-from calque_xla_backend.modules.host_calls import evaluate_on_host
-from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
-from calque_xla_backend.modules.meshes import undivided_along
-from calque_xla_backend.modules.types import aval_to_ir_type, cached_in_context, dense_attribute
-from calque_xla_backend.rules.convert import convert
-from calque_xla_backend.rules.dot import precision_attribute, product_dtype
+from calque_core.lax import Precisions
+from calque_signal.ops.convolution import conv_general_dilated_p
+from calque_signal.ops.convolution_layouts import ConvDimensionNumbers
+from calque_signal.ops.paddings import Pads
+from calque_xla_backend.kernels import (
+    IrValue,
+    LoweringRuleContext,
+    aval_to_ir_type,
+    cached_in_context,
+    convert,
+    dense_attribute,
+    evaluate_on_host,
+    hlo,
+    precision_attribute,
+    product_dtype,
+    register_lowering,
+    splat,
+    undivided_along,
+)
 
 DType = np.dtype[Any]
-Pads = tuple[tuple[int, int], ...]
 
 
 @register_lowering(conv_general_dilated_p, platform="cuda")

@@ -7,12 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jaxlib.mlir.dialects import stablehlo as hlo
-
-from calque_core.lax import FftType, fft_p
-from calque_xla_backend.define import IrValue
-from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
-from calque_xla_backend.modules.meshes import undivided_along
+from calque_signal.ops.fft import FftType, fft_p
+from calque_xla_backend.kernels import IrValue, LoweringRuleContext, hlo, register_lowering, undivided_along
 
 
 @register_lowering(fft_p)

@@ -7,33 +7,40 @@ fifth of the time, and long windows a tenth.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Primitive
-from calque_core.extend import Window, highest, lowest, shaped_array, wide_dtype
-from calque_core.lax import reduce_window_max_p, reduce_window_min_p, reduce_window_sum_p
-from calque_xla_backend.define import IrValue
-from calque_xla_backend.modules.lowering import LoweringRuleContext, lower_fun, register_lowering
-from calque_xla_backend.modules.types import aval_to_ir_type, dense_attribute, scalar_constant
-from calque_xla_backend.rules.convert import convert
+from calque_core.extend import highest, lowest, shaped_array, wide_dtype
+from calque_signal.ops.reduce_window import reduce_window_max_p, reduce_window_min_p, reduce_window_sum_p
+from calque_signal.ops.slides import Window
+from calque_xla_backend.kernels import (
+    IrValue,
+    LoweringRuleContext,
+    aval_to_ir_type,
+    convert,
+    dense_attribute,
+    hlo,
+    register_lowering,
+    scalar_constant,
+)
 
 DType = np.dtype[Any]
 
 
 def windowed(primitive: Primitive, build: Callable[..., IrValue], identity: Callable[[DType], Any]) -> None:
     """Lower a windowed reduction to an operation of two elements, which has an identity in each dtype."""
-    lower_slices = lower_fun(primitive.rules["decomposition"], multiple_results=False)
+    slices = primitive.rules["decomposition"]
 
     @register_lowering(primitive)
     def lowering(ctx: LoweringRuleContext, x: IrValue, **params: Any) -> Sequence[IrValue]:
         (x_aval,), (out_aval,) = ctx.avals_in, ctx.avals_out
         window = Window(**params)
         if not is_apart(window):
-            return lower_slices(ctx, x, **params)
+            return ctx.lower(partial(slices, **params), x)
         dtype = wide_dtype(x_aval.dtype)
         out = aval_to_ir_type(out_aval.update(dtype=dtype))
         op = hlo.ReduceWindowOp(

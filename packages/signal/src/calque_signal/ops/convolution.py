@@ -14,26 +14,28 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.ops.axes import integer
-from calque_core.ops.convolution_layouts import (
+from calque_core import Primitive, ShapedArray, ShapeError, typeof
+from calque_core.extend import (
+    Shape,
+    check_product_dtypes,
+    integer,
+    of_one_dtype,
+    shaped_array,
+    stated_precision,
+    sum_dtype,
+    where,
+)
+from calque_core.extend.numpy_functions import dtype_argument
+from calque_core.lax import PrecisionLike, Precisions
+from calque_signal.ops.convolution_layouts import (
     ConvDimensionNumbers,
     ConvGeneralDilatedDimensionNumbers,
     conv_dimension_numbers,
     layout_text,
     sizes_of,
 )
-from calque_core.ops.convolution_products import Slide, convolve, windows_of
-from calque_core.ops.dot import (
-    PrecisionLike,
-    Precisions,
-    check_product_dtypes,
-    optional_dtype,
-    stated_precision,
-    sum_dtype,
-)
-from calque_core.ops.paddings import (
+from calque_signal.ops.convolution_products import Slide, convolve, windows_of
+from calque_signal.ops.paddings import (
     Pads,
     PadsLike,
     canonical_pads,
@@ -42,9 +44,6 @@ from calque_core.ops.paddings import (
     positive_per_axis,
     window_counts,
 )
-from calque_core.ops.shape import of_one_dtype
-from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 
 Value = Any
 Params = dict[str, Any]
@@ -178,7 +177,7 @@ def conv_general_dilated(  # noqa: PLR0913, PLR0917 -- JAX's parameters
     drop fractions or imaginary parts.
 
     >>> import numpy as np
-    >>> from calque_core.lax import conv_general_dilated
+    >>> from calque_signal import conv_general_dilated
     >>> image, kernel = np.arange(5.0).reshape(1, 1, 5), np.array([[[1.0, 10.0]]])
     >>> conv_general_dilated(image, kernel, (2,), "VALID")
     array([[[10., 32.]]])
@@ -194,7 +193,7 @@ def conv_general_dilated(  # noqa: PLR0913, PLR0917 -- JAX's parameters
         "feature_group_count": integer(_NAME, "feature_group_count", feature_group_count),
         "batch_group_count": integer(_NAME, "batch_group_count", batch_group_count),
         "precision": stated_precision(_NAME, precision),
-        "preferred_element_type": optional_dtype(preferred_element_type),
+        "preferred_element_type": None if preferred_element_type is None else dtype_argument(preferred_element_type),
     }
     conv_general_dilated_p.abstract(lhs_aval, rhs_aval, **params)
     return conv_general_dilated_p.bind(lhs, rhs, **params)

@@ -9,23 +9,29 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.ops.axes import integers
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.convolution import canonical_slide, conv_general_dilated
-from calque_core.ops.convolution_layouts import (
+from calque_core import ShapeError, typeof
+from calque_core.extend import Shape, check_product_dtypes, stated_precision, where
+from calque_core.extend.numpy_functions import dtype_argument, integers
+from calque_core.lax import (
+    PrecisionLike,
+    convert_element_type,
+    dot_general,
+    pad,
+    reshape,
+    rev,
+    slice,
+    stack,
+    transpose,
+    zeros_like,
+)
+from calque_signal.ops.convolution import canonical_slide, conv_general_dilated
+from calque_signal.ops.convolution_layouts import (
     ConvGeneralDilatedDimensionNumbers,
     conv_dimension_numbers,
     sizes_of,
 )
-from calque_core.ops.convolution_products import Slide
-from calque_core.ops.create import zeros_like
-from calque_core.ops.dot import PrecisionLike, canonical_precision, check_product_dtypes, dot_general, optional_dtype
-from calque_core.ops.joining import stack
-from calque_core.ops.paddings import PadsLike, canonical_pads, dilated_shape, positive_per_axis, window_counts
-from calque_core.ops.shape import pad, reshape, rev, slice, transpose
-from calque_core.types.avals import Shape, typeof
+from calque_signal.ops.convolution_products import Slide
+from calque_signal.ops.paddings import PadsLike, canonical_pads, dilated_shape, positive_per_axis, window_counts
 
 Value = Any
 
@@ -45,7 +51,7 @@ def conv(
     Raises: as `conv_general_dilated`.
 
     >>> import numpy as np
-    >>> from calque_core.lax import conv
+    >>> from calque_signal import conv
     >>> conv(np.ones((1, 2, 4)), np.ones((3, 2, 4)), (1,), "SAME_LOWER").shape
     (1, 3, 4)
     """
@@ -71,7 +77,7 @@ def conv_with_general_padding(  # noqa: PLR0913, PLR0917 -- JAX's parameters
     Raises: as `conv_general_dilated`.
 
     >>> import numpy as np
-    >>> from calque_core.lax import conv_with_general_padding
+    >>> from calque_signal import conv_with_general_padding
     >>> conv_with_general_padding(np.ones((1, 1, 3)), np.ones((1, 1, 2)), (1,), [(1, 1)], (2,), None)
     array([[[1., 1., 1., 1., 1., 1.]]])
     """
@@ -117,7 +123,7 @@ def conv_transpose(  # noqa: PLR0913, PLR0917 -- JAX's parameters
     Raises: as `conv_general_dilated`; ValueError without a layout for four spatial axes or more.
 
     >>> import numpy as np
-    >>> from calque_core.lax import conv_transpose
+    >>> from calque_signal import conv_transpose
     >>> conv_transpose(np.array([[[1.0], [2.0]]]), np.ones((2, 1, 1)), (2,), "SAME")[0, :, 0]
     array([1., 1., 2., 2.])
     """
@@ -197,15 +203,15 @@ def conv_general_dilated_patches(  # noqa: PLR0913, PLR0917 -- JAX's parameters
     Raises: as `conv_general_dilated`.
 
     >>> import numpy as np
-    >>> from calque_core.lax import conv_general_dilated_patches
+    >>> from calque_signal import conv_general_dilated_patches
     >>> conv_general_dilated_patches(np.arange(4).reshape(1, 1, 4), (2,), (1,), "VALID")
     array([[[0, 1, 2],
             [1, 2, 3]]])
     """
-    name, aval, dtype = "conv_general_dilated_patches", typeof(lhs), optional_dtype(preferred_element_type)
+    name, aval = "conv_general_dilated_patches", typeof(lhs)
+    dtype = None if preferred_element_type is None else dtype_argument(preferred_element_type)
     check_product_dtypes(name, aval, aval, dtype)
-    if precision is not None:
-        canonical_precision(name, precision)
+    stated_precision(name, precision)
     numbers = conv_dimension_numbers(
         aval.shape, (1, 1, *integers(name, "filter_shape", filter_shape)), dimension_numbers
     )
@@ -268,7 +274,7 @@ def conv_general_dilated_local(  # noqa: PLR0913, PLR0917 -- JAX's parameters
     Raises: as `conv_general_dilated`; ShapeError if `rhs` has not one kernel per window.
 
     >>> import numpy as np
-    >>> from calque_core.lax import conv_general_dilated_local
+    >>> from calque_signal import conv_general_dilated_local
     >>> kernels = np.array([[[1.0, 0.0], [0.0, 1.0]]])
     >>> conv_general_dilated_local(np.array([[[3.0, 4.0, 5.0]]]), kernels, (1,), "VALID", (2,))
     array([[[3., 5.]]])
@@ -286,6 +292,6 @@ def conv_general_dilated_local(  # noqa: PLR0913, PLR0917 -- JAX's parameters
             "and its spatial axes."
         )
     pairs = ((numbers.out_spec[1:2], numbers.rhs_spec[1:2]), (numbers.out_spec[2:], numbers.rhs_spec[2:]))
-    out = dot_general(patches, rhs, pairs, None if precision is None else canonical_precision(name, precision))
+    out = dot_general(patches, rhs, pairs, stated_precision(name, precision))
     n_spatial = len(shape) - 2
     return _in_layout(out, (n_spatial, n_spatial + 1, *range(n_spatial)), numbers.out_spec)

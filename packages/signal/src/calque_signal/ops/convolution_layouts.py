@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.ops.windows import dimension_numbers_of
-from calque_core.types.avals import Shape
+from calque_core import ShapeError
+from calque_core.extend import Shape, where
+from calque_core.extend.numpy_functions import integers
 
 
 class ConvDimensionNumbers(NamedTuple):
@@ -43,7 +42,7 @@ def conv_dimension_numbers(
     Raises: ShapeError if the shapes have different numbers of axes, or fewer than 2; ValueError for words with other
     letters or lengths, or for positions that are no permutation; TypeError for anything else.
 
-    >>> from calque_core.lax import conv_dimension_numbers
+    >>> from calque_signal import conv_dimension_numbers
     >>> conv_dimension_numbers((1, 8, 8, 3), (3, 3, 3, 5), ("NHWC", "HWIO", "NHWC"))
     ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2))
     """
@@ -67,7 +66,7 @@ def conv_dimension_numbers(
 
 
 def _checked_positions(numbers: ConvDimensionNumbers, ndim: int) -> ConvDimensionNumbers:
-    numbers = dimension_numbers_of(_NAME, ConvDimensionNumbers, numbers)
+    numbers = ConvDimensionNumbers(*(integers(_NAME, field, axes) for field, axes in zip(numbers._fields, numbers)))
     for field, spec in zip(numbers._fields, numbers):
         if sorted(spec) != [*range(ndim)]:
             raise ValueError(f"{_NAME}{where()}: {field} is {spec}. Give each axis from 0 to {ndim - 1} once.")

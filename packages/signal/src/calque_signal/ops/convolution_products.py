@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from calque_core.ops.paddings import Pads, window_counts
-from calque_core.ops.shape import pad_impl
-from calque_core.types.avals import Shape
+from calque_core.extend import Shape
+from calque_core.lax import pad_p
+from calque_signal.ops.paddings import Pads, window_counts
 
 Array = np.ndarray[Any, Any]
 
@@ -47,7 +47,7 @@ def windows_of(x: Array, spec: Shape, window: Shape, slide: Slide) -> Array:
     for axis, (low, high), step in zip(spec[2:], slide.padding, slide.lhs_dilation):
         config[axis] = (low, high, step - 1)
     if any(map(any, config)):
-        x = pad_impl(x, x.dtype.type(0), padding_config=tuple(config))
+        x = pad_p.impl(x, x.dtype.type(0), padding_config=tuple(config))
     x = x.transpose(spec)
     memory = x.strides[2:]
     steps = [step * stride for step, stride in zip(memory, slide.window_strides)]

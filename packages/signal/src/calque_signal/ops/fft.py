@@ -14,15 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.ops.axes import integers
-from calque_core.ops.complex import complex_dtype, real_dtype
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.operands import float_dtype
-from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.types.dtypes import canonicalize_dtype
+from calque_core import Primitive, ShapedArray, ShapeError, canonicalize_dtype, typeof
+from calque_core.extend import Shape, complex_dtype, real_dtype, scalar_dtype, shaped_array, where
+from calque_core.extend.numpy_functions import integers
+from calque_core.lax import convert_element_type
 
 Value = Any
 Params = dict[str, Any]
@@ -31,7 +26,7 @@ Params = dict[str, Any]
 class FftType(IntEnum):
     """The kind of a Fourier transform; `R` stands for real numbers on the side of positions.
 
-    >>> from calque_core.lax import FftType
+    >>> from calque_signal import FftType
     >>> FftType["RFFT"]
     <FftType.RFFT: 2>
     """
@@ -103,7 +98,7 @@ def fft(x: Value, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Value:
     at least 1, or for an unknown type; TypeError for complex numbers and `RFFT`.
 
     >>> import numpy as np
-    >>> from calque_core.lax import fft
+    >>> from calque_signal import fft
     >>> fft(np.array([1.0, 2.0, 3.0, 4.0]), "RFFT", (4,))
     array([10.+0.j, -2.+2.j, -2.+0.j])
     """
@@ -137,6 +132,8 @@ def _canonical_lengths(fft_lengths: Any) -> Shape:
 
 def _operand(x: Value, aval: ShapedArray, kind: FftType) -> Value:
     """Return `x` as floats of 32 or 64 bits, integers with 64; as complex numbers unless the kind takes real ones."""
-    dtype = canonicalize_dtype(np.float64) if aval.kind in "biu" and not aval.weak_type else float_dtype(aval)
+    dtype = aval.dtype
+    if aval.kind in "biu":
+        dtype = scalar_dtype(float) if aval.weak_type else canonicalize_dtype(np.float64)
     dtype = dtype if dtype.itemsize >= _SINGLE.itemsize else _SINGLE
     return convert_element_type(x, dtype if kind is FftType.RFFT else complex_dtype(dtype))

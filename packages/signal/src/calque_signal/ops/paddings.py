@@ -1,56 +1,24 @@
-"""The arithmetic of padded axes, and of windows that slide over them: their dilation and their number.
+"""The arithmetic of windows that slide over padded axes: their dilation and their number.
 
 One idea: an axis is stretched by its base dilation, then padded at both ends; a window with gaps, its window dilation,
-moves over it by its stride.  All functions take one number per axis.  `pad`, windowed reductions and convolutions share
-them.
+moves over it by its stride.  All functions take one number per axis.  Windowed reductions and convolutions share them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
-from calque_core.errors import similar_name
-from calque_core.frames.source import where
-from calque_core.ops.axes import integers
-from calque_core.types.avals import Shape
+from calque_core.extend import Shape, similar_name, where
+from calque_core.extend.numpy_functions import integers
 
 Pads = tuple[tuple[int, int], ...]  # low and high per axis
 PadsLike = str | Sequence[tuple[int, int]]
-PaddingConfig = tuple[tuple[int, int, int], ...]  # low, high and interior per axis
-
-
-def padded_size(n: int, low: int, high: int, interior: int) -> int:
-    """Return the size of an axis of `n` elements after padding at both ends and between neighbours.
-
-    >>> padded_size(3, 1, -1, 2)
-    7
-    """
-    return low + high + n + max(n - 1, 0) * interior
-
-
-@lru_cache(maxsize=1024)
-def pad_plan(shape: Shape, padding_config: PaddingConfig) -> tuple[Shape, tuple[Any, ...], tuple[Any, ...]]:
-    """Return the shape of a padded array, and the slices of the operand and of the result that hold equal elements.
-
-    >>> pad_plan((3,), ((1, -1, 0),))
-    ((3,), (slice(0, 2, None),), (slice(1, 3, 1),))
-    """
-    sizes, old, new = [], [], []
-    for n, (low, high, interior) in zip(shape, padding_config):
-        step, size = interior + 1, padded_size(n, low, high, interior)
-        first, end = max(-(low // step), 0), min(-((low - size) // step), n)  # 0 <= low + i * step < size
-        sizes.append(size)
-        old.append(slice(first, end) if first < end else slice(0, 0))
-        new.append(slice(low + first * step, low + end * step, step) if first < end else slice(0, 0))
-    return tuple(sizes), tuple(old), tuple(new)
 
 
 def dilated_shape(shape: Shape, dilation: Shape) -> Shape:
     """Return `shape` with `dilation - 1` gaps between neighbours; an axis without elements stays empty.
 
-    >>> from calque_core.extend import dilated_shape
     >>> dilated_shape((0, 1, 4), (3, 3, 3))
     (0, 1, 10)
     """
@@ -89,7 +57,6 @@ def transposed_pads(
     last - k, so element i reads the dilated result i + step * k' - (step * last - low), and step * last = span - 1.
     The high padding makes the sizes fit.
 
-    >>> from calque_core.extend import transposed_pads
     >>> transposed_pads((5,), (3,), (1,), ((0, 0),), (1,), (1,))
     ((2, 2),)
     """
@@ -113,7 +80,7 @@ def padtype_to_pads(
     with "SAME_LOWER" to the start.  `window_shape` includes the gaps of a dilated window.
     Raises: ValueError for another name.
 
-    >>> from calque_core.lax import padtype_to_pads
+    >>> from calque_signal import padtype_to_pads
     >>> padtype_to_pads((5, 6), (2, 3), (1, 2), "SAME")
     [(0, 1), (0, 1)]
     """

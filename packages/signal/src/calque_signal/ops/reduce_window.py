@@ -10,35 +10,33 @@ Read next: `slides.py`, which combines windows; `select_and_scatter.py` for the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
-from calque_core.frames.tracebacks import api_boundary
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.arithmetic import add_p, max_p, min_p
-from calque_core.ops.computations import (
+from calque_core import Jaxpr, Primitive, ShapedArray, api_boundary, typeof
+from calque_core.extend import (
+    bind_checked,
+    check_reduction,
     from_init,
     known_operation,
+    loop_name,
     neutral_element,
     on_arrays,
     operand_leaves,
     scalars_of,
+    shaped_array,
+    split_reduction,
     trace_computation,
+    undefined_message,
+    wide_dtype,
 )
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.declare import NUMBER, ORDERED, undefined_message
-from calque_core.ops.jit import check_operands
-from calque_core.ops.loops import loop_name
-from calque_core.ops.paddings import PadsLike
-from calque_core.ops.reduce_function import check_one_shape, split_reduction
-from calque_core.ops.slides import Window, canonical_window, check_window, slide, slide_from
-from calque_core.primitives.primitive import Linearity, Primitive, bind_checked
-from calque_core.types.avals import ShapedArray, shaped_array, typeof
-from calque_core.types.limits import wide_dtype
+from calque_core.lax import add_p, convert_element_type, max_p, min_p
+from calque_signal.ops.paddings import PadsLike
+from calque_signal.ops.slides import NUMBER, ORDERED, Window, canonical_window, check_window, slide, slide_from
 
 Value = Any
 
 
-def _declare(name: str, kinds: str, operation: Primitive, linearity: Linearity | None = None) -> Primitive:
+def _declare(name: str, kinds: str, operation: Primitive, linearity: Literal["linear"] | None = None) -> Primitive:
     primitive = Primitive(name, linearity=linearity)
 
     @primitive.def_abstract_eval(cached=True)
@@ -70,9 +68,7 @@ reduce_window_p = Primitive("reduce_window", multiple_results=True)
 
 @reduce_window_p.def_abstract_eval
 def reduce_window_abstract_eval(*avals: ShapedArray, jaxpr: Jaxpr, num_consts: int, **window: Any) -> list[ShapedArray]:
-    consts, x_avals, inits = split_reduction(avals, num_consts)
-    check_one_shape("reduce_window", x_avals)
-    check_operands("reduce_window", jaxpr, [*consts, *inits, *scalars_of(x_avals)])
+    x_avals = check_reduction("reduce_window", avals, jaxpr, num_consts)
     shape = check_window("reduce_window", x_avals[0], Window(**window))
     return [shaped_array(shape, aval.dtype) for aval in x_avals]
 
@@ -111,7 +107,8 @@ def reduce_window(  # noqa: PLR0913, PLR0917 -- JAX's arguments
     ShapeError if operands differ in shape.
 
     >>> import numpy as np
-    >>> from calque_core.lax import add, max, reduce_window
+    >>> from calque_core.lax import add, max
+    >>> from calque_signal import reduce_window
     >>> image = np.arange(16.0).reshape(4, 4)
     >>> reduce_window(image, -np.inf, max, (2, 2), (2, 2))
     array([[ 5.,  7.],
@@ -124,7 +121,6 @@ def reduce_window(  # noqa: PLR0913, PLR0917 -- JAX's arguments
     caller = loop_name("reduce_window", computation)
     arrays, inits, tree = operand_leaves(caller, operand, init_value)
     avals = [typeof(x) for x in arrays]
-    check_one_shape("reduce_window", avals)
     options = window_dimensions, window_strides, padding, base_dilation, window_dilation
     window = canonical_window("reduce_window", avals[0].shape, *options)
     scalars = scalars_of(avals)

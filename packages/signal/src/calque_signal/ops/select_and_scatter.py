@@ -15,25 +15,51 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.frames.tracebacks import api_boundary
-from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.compare import bitwise_and, bitwise_or, eq, ge_p, le_p, ne
-from calque_core.ops.compare import select as choose
-from calque_core.ops.computations import on_arrays, operand_leaves, scalars_of, trace_computation
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.create import full, iota
-from calque_core.ops.declare import NUMBER, ORDERED, undefined_message
-from calque_core.ops.loops import loop_name
-from calque_core.ops.paddings import Pads, PadsLike
-from calque_core.ops.scatter import ScatterDimensionNumbers, scatter_add
-from calque_core.ops.shape import pad, reshape, slice
-from calque_core.ops.slides import Combine, Window, canonical_window, check_window, slide, slide_present
-from calque_core.primitives.primitive import Primitive, bind_checked
-from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
-from calque_core.types.dtypes import is_float
-from calque_core.types.limits import highest, lowest, wide_dtype
+from calque_core import Jaxpr, Primitive, ShapedArray, ShapeError, api_boundary, typeof
+from calque_core.extend import (
+    Shape,
+    bind_checked,
+    highest,
+    is_float,
+    loop_name,
+    lowest,
+    on_arrays,
+    operand_leaves,
+    scalars_of,
+    shaped_array,
+    trace_computation,
+    undefined_message,
+    where,
+    wide_dtype,
+)
+from calque_core.lax import (
+    ScatterDimensionNumbers,
+    bitwise_and,
+    bitwise_or,
+    convert_element_type,
+    eq,
+    full,
+    ge_p,
+    iota,
+    le_p,
+    ne,
+    pad,
+    reshape,
+    scatter_add,
+    slice,
+)
+from calque_core.lax import select as choose
+from calque_signal.ops.paddings import Pads, PadsLike
+from calque_signal.ops.slides import (
+    NUMBER,
+    ORDERED,
+    Combine,
+    Window,
+    canonical_window,
+    check_window,
+    slide,
+    slide_present,
+)
 
 Value = Any
 Values = Sequence[Value]
@@ -117,7 +143,8 @@ def select_and_gather_add(  # noqa: PLR0913, PLR0917 -- JAX's arguments
     `reduce_window`.
 
     >>> import numpy as np
-    >>> from calque_core.lax import ge_p, select_and_gather_add
+    >>> from calque_core.lax import ge_p
+    >>> from calque_signal import select_and_gather_add
     >>> select_and_gather_add(np.array([1.0, 2.0, 3.0, 4.0]), np.array([5.0, 0.0, 7.0, 7.0]), ge_p, (2,), (2,))
     array([1., 3.])
     """
@@ -197,7 +224,8 @@ def select_and_scatter_add(  # noqa: PLR0913, PLR0917 -- JAX's arguments
     source of bools; ValueError for another primitive, and as `reduce_window`.
 
     >>> import numpy as np
-    >>> from calque_core.lax import ge_p, select_and_scatter_add
+    >>> from calque_core.lax import ge_p
+    >>> from calque_signal import select_and_scatter_add
     >>> select_and_scatter_add(np.array([1.0, 2.0]), np.array([5.0, 0.0, 7.0, 7.0]), ge_p, (2,), (2,))
     array([1., 0., 2., 0.])
     """
@@ -313,7 +341,8 @@ def select_and_scatter(  # noqa: PLR0913, PLR0917 -- JAX's arguments
     returns another type; ValueError as `reduce_window`.
 
     >>> import numpy as np
-    >>> from calque_core.lax import ge, mul, select_and_scatter
+    >>> from calque_core.lax import ge, mul
+    >>> from calque_signal import select_and_scatter
     >>> x = np.array([5.0, 0.0, 7.0, 7.0])
     >>> select_and_scatter(x, ge, (2,), (1,), "VALID", np.array([2.0, 3.0, 4.0]), 1.0, mul)
     array([ 2.,  1., 12.,  1.])

@@ -15,11 +15,10 @@ from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
-from calque_core.errors import ShapeError
-from calque_core.frames.source import where
-from calque_core.ops.compare import bitwise_or, select
-from calque_core.ops.create import full
-from calque_core.ops.paddings import (
+from calque_core import ShapedArray, ShapeError, typeof
+from calque_core.extend import Shape, where
+from calque_core.lax import bitwise_or, full, pad, select, slice
+from calque_signal.ops.paddings import (
     Pads,
     PadsLike,
     canonical_pads,
@@ -29,13 +28,12 @@ from calque_core.ops.paddings import (
     transposed_pads,
     window_counts,
 )
-from calque_core.ops.shape import pad, slice
-from calque_core.types.avals import Shape, ShapedArray, typeof
 
 Value = Any
 Values = Sequence[Value]
 Combine = Callable[[Values, Values], Values]
 
+NUMBER, ORDERED = "iufc", "biuf"  # kinds of dtypes
 _DIRECT = 8  # slices that are combined one after the other; for strides of 2 and more this is sooner than doubling
 
 

@@ -1,4 +1,4 @@
-"""The derivatives of Fourier transforms: all linear.
+"""The derivatives and the batches of Fourier transforms, which are linear.
 
 The product of a cotangent u and a tangent v is the real part of u v, and F[k, j] = exp(-2 pi i j k / n) is symmetric:
 so the complex transforms are their own transposes.  With F* the conjugate of F, and w the number of frequencies that
@@ -13,17 +13,18 @@ Over several axes, n is the number of all points: the other axes are transformed
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from calque_core import typeof
-from calque_core.extend import deflinear
-from calque_core.lax import FftType, conj, fft, fft_p, mul
+from calque_core import moveaxis, typeof
+from calque_core.extend import Shape, defbatch, deflinear
+from calque_core.lax import conj, mul
+from calque_signal.ops.fft import FftType, fft, fft_p
 
 Value = Any
-Shape = tuple[int, ...]
 
 
 def fft_transpose(ct: Value, x: Value, *, fft_type: FftType, fft_lengths: Shape) -> list[Value]:
@@ -46,3 +47,16 @@ def _scale(lengths: Shape, spectrum: Value) -> np.ndarray[Any, Any]:
 
 
 deflinear(fft_p, fft_transpose)
+
+
+def fft_batch(
+    args: Sequence[Value], dims: Sequence[int], *, fft_type: FftType, fft_lengths: Shape
+) -> tuple[Value, int]:
+    """Keep the batch axis before the transformed axes, which are the last."""
+    (x,), (x_bdim,) = args, dims
+    if x_bdim >= typeof(x).ndim - len(fft_lengths):
+        x, x_bdim = moveaxis(x, x_bdim, 0), 0
+    return fft_p.bind(x, fft_type=fft_type, fft_lengths=fft_lengths), x_bdim
+
+
+defbatch(fft_p, fft_batch)

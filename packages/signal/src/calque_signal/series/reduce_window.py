@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import Primitive
-from calque_core.lax import ge_p, le_p, reduce_window_max_p, reduce_window_min_p, select_and_gather_add
+from calque_core.lax import ge_p, le_p
 from calque_jet.series import Result, Series
+from calque_signal.ops.reduce_window import reduce_window_max_p, reduce_window_min_p
+from calque_signal.ops.select_and_scatter import select_and_gather_add
 
 Value = Any
 

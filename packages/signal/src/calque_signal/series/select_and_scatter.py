@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import Primitive
-from calque_core.lax import select_and_gather_add_p, select_and_scatter_add_p
 from calque_jet.series import Result, Series
+from calque_signal.ops.select_and_scatter import select_and_gather_add_p, select_and_scatter_add_p
 
 Value = Any
 
