@@ -28,6 +28,7 @@ LOADED = {  # the standard library and NumPy, and our own packages
     "calque_jet": (STANDARD, {"calque_jet", "calque_core", "calque_pytree"}),
     "calque_batching": (STANDARD, {"calque_batching", "calque_core", "calque_pytree"}),
     "calque_numpy": (STANDARD, {"calque_numpy", "calque_core", "calque_pytree"}),
+    "calque_signal": (STANDARD, {"calque_signal", "calque_core", "calque_pytree"}),
     "calque": (STANDARD, {"calque", "calque_core", "calque_pytree"}),
 }
 CORE = {  # the modules of core by folder; operations and the operators of arrays come with the first tracer
@@ -70,6 +71,7 @@ LATE = [  # packages with names that are loaded late
     "calque_numpy.scipy.linalg",
     "calque_numpy.scipy.special",
     "calque_pytree",
+    "calque_signal",
 ]
 FRONT = {  # the modules of calque_numpy that a program loads beside the package, by its first function
     "import calque_numpy": "missing",

@@ -10,6 +10,7 @@ import pytest
 import calque_autodiff
 import calque_batching
 import calque_jet
+import calque_signal
 import calque_xla_backend
 from calque_core import Primitive, lax, rule_matrix
 from calque_core.kits.matrix import KINDS, standard_primitives, state_of
@@ -36,8 +37,8 @@ def test_a_silent_hole_is_seen():
     assert rule_matrix([primitive]).splitlines()[1].split() == ["unheard_of", *"-" * len(KINDS)]
 
 
-def test_the_table_is_of_the_primitives_of_lax_and_its_linear_algebra():
-    named = [getattr(m, name) for m in (lax, linalg) for name in m.__all__ if name.endswith("_p")]
+def test_the_table_is_of_the_primitives_of_lax_its_linear_algebra_and_the_families():
+    named = [getattr(m, name) for m in (lax, linalg, calque_signal) for name in m.__all__ if name.endswith("_p")]
     assert set(standard_primitives()) == set(named)
 
 
