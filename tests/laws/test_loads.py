@@ -30,6 +30,7 @@ LOADED = {  # the standard library and NumPy, and our own packages
     "calque_batching": (STANDARD, {"calque_batching", "calque_core", "calque_pytree"}),
     "calque_special": (STANDARD, {"calque_special", "calque_core", "calque_pytree"}),
     "calque_numpy": (STANDARD, {"calque_numpy", "calque_core", "calque_pytree"}),
+    "calque_signal": (STANDARD, {"calque_signal", "calque_core", "calque_pytree"}),
     "calque": (STANDARD, {"calque", "calque_core", "calque_pytree"}),
 }
 CORE = {  # the modules of core by folder; operations and the operators of arrays come with the first tracer
@@ -76,6 +77,7 @@ LATE = [  # packages with names that are loaded late
     "calque_pytree",
     "calque_special",
     "calque_special.kit",
+    "calque_signal",
 ]
 FRONT = {  # the modules of calque_numpy that a program loads beside the package, by its first function
     "import calque_numpy": "missing",

@@ -104,17 +104,6 @@ PROGRAMS = {
         lambda x: lax.reduce(x, lax.full_like(x, 2, shape=()), lambda a, b: a * b + a - a, (0,)),
         lambda x: lax.reduce((x, x), (lax.full_like(x, 1, shape=()),) * 2, lambda a, b: (a[1] + b[0], a[1]), (0, 1))[1],
     ],
-    "reduce_window_sum": [lambda x: lax.reduce_window(x, 0, lax.add, (1, 2), (1, 1), "SAME")],
-    "reduce_window_max": [lambda x: lax.reduce_window(x, 0, lax.max, (1, 2), (1, 2), "SAME")],
-    "reduce_window_min": [lambda x: lax.reduce_window(x, 0, lax.min, (2, 1), (1, 1), "SAME")],
-    "reduce_window": [lambda x: lax.reduce_window(x, lax.full_like(x, 1, shape=()), lax.mul, (1, 2), (1, 1), "SAME")],
-    "select_and_gather_add": [lambda x: lax.select_and_gather_add(x, x, lax.ge_p, (1, 2), (1, 1), "SAME")],
-    "select_and_scatter_add": [lambda x: lax.select_and_scatter_add(x, x, lax.le_p, (1, 2), (1, 1), "SAME")],
-    "select_and_scatter": [
-        lambda x: lax.select_and_scatter(
-            x, lax.ge, (1, 2), (1, 1), "SAME", x, lax.full_like(x, 1, shape=()), lambda a, b: a * b
-        )
-    ],
     "argmax": [lambda x: lax.argmax(x, 1)],
     "argmin": [lambda x: lax.argmin(x, 0, np.int8)],
     "dot_general": [
@@ -122,12 +111,6 @@ PROGRAMS = {
         lambda x: lax.dot_general(x, x, LAST),
         lambda x: lax.dot_general(x, x, (((1,), (1,)), ((0,), (0,)))),
         lambda x: lax.dot_general(x, x, ROWS, np.float32),
-    ],
-    "fft": [lambda x, kind=kind, n=n: lax.fft(x, kind, (n,)) for kind, n in (("FFT", 3), ("RFFT", 3), ("IRFFT", 5))],
-    "conv_general_dilated": [
-        lambda x: lax.conv(x, x, (), ()),
-        lambda x: lax.conv(lax.expand_dims(x, (1,)), lax.expand_dims(x, (1,)), (1,), "SAME"),
-        lambda x: lax.conv(x, x, (), (), preferred_element_type=np.float32),
     ],
     "dynamic_slice": [
         lambda x: lax.dynamic_index_in_dim(x, 1, keepdims=False),

@@ -77,14 +77,6 @@ STRUCTURED = {
     "reduce_xor": (lambda x: lax.reduce_xor(x, 0), "biu"),
     "reduce": (lambda x: lax.reduce(x, lax.zeros_like(x, shape=()), lambda a, b: b + a + a - a, (1,)), "iufc"),
     "reduce_precision": (lambda x: lax.reduce_precision(x, 4, 3), "f"),
-    "reduce_window sum": (lambda x: lax.reduce_window(x, 0, lax.add, (2, 1), None, "SAME"), ALL),
-    "reduce_window max": (lambda x: lax.reduce_window(x, 0, lax.max, (1, 3), (1, 2), "SAME"), ALL),
-    "reduce_window": (
-        lambda x: lax.reduce_window(x, lax.zeros_like(x, shape=()), lambda a, b: b + a + a - a, (2, 2), None, "SAME"),
-        "iufc",
-    ),
-    "select_and_gather_add": (lambda x: lax.select_and_gather_add(x, x, lax.ge_p, (2, 2), None, "SAME"), REAL),
-    "select_and_scatter_add": (lambda x: lax.select_and_scatter_add(x, x, lax.le_p, (2, 2), None, "SAME"), "iuf"),
     "cumsum": (lambda x: lax.cumsum(x, 1), "iufc"),
     "cumprod": (lambda x: lax.cumprod(x, 0, reverse=True), "iufc"),
     "cummax": (lambda x: lax.cummax(x, 1), ALL),
@@ -93,7 +85,6 @@ STRUCTURED = {
     "reduce_or": (lambda x: lax.reduce_or(x, 1), "biu"),
     "dot_general": (lambda x: lax.dot_general(x, x, (((1,), (1,)), ((), ()))), ALL),
     "batched dot_general": (lambda x: lax.dot_general(x, x, (((1,), (1,)), ((0,), (0,)))), ALL),
-    "conv": (lambda x: lax.conv(x, x, (), ()), ALL),
     "sort": (lambda x: lax.sort(x, 0), ALL),
     "sort_key_val": (lambda x: lax.sort_key_val(x, x, 1)[1], ALL),
     "top_k": (lambda x: lax.top_k(x, x.shape[0] // 2, axis=0)[0], REAL),
@@ -105,9 +96,6 @@ STRUCTURED = {
     "ragged_dot": (lambda x: lax.ragged_dot(x, lax.broadcast(lax.transpose(x, (1, 0)), (2,)), np.array([1, 1])), ALL),
     "mul in float32": (lambda x: lax.mul(x, x, out_dtype=np.float32), ALL),
     "slice_in_dim": (lambda x: lax.slice_in_dim(x, 0, None, 2, axis=1), ALL),
-    "fft": (lambda x: lax.fft(lax.stack([x, x], 2), "FFT", (2,)), ALL),
-    "inverse fft": (lambda x: lax.fft(lax.stack([x, x], 2), "IRFFT", (3,)), ALL),
-    "real fft": (lambda x: lax.fft(lax.stack([x, x], 2), "rfft", (2,)), "biuf"),
 }
 ARG = {
     "argmax": (lambda x: lax.argmax(x, 0), ALL),

@@ -23,6 +23,7 @@ from calque_numpy.elementwise import flat_abs
 from calque_numpy.joining import concatenate
 from calque_numpy.matrices import diag
 from calque_numpy.places import known_array
+from calque_signal import conv_general_dilated
 
 Value = Any
 DType = Any
@@ -88,7 +89,7 @@ def _slide(a: Value, v: Value, mode: str) -> Value:
     dtype = typeof(a).dtype
     if dtype.kind == "b":
         a, v = as_dtype(a, np.dtype("int32")), as_dtype(v, np.dtype("int32"))
-    out = lax.conv_general_dilated(
+    out = conv_general_dilated(
         lax.reshape(a, (1, 1, n)), lax.reshape(v, (1, 1, m)), (1,), [pads], precision=lax.Precision.HIGHEST
     )
     out = lax.reshape(out, (typeof(out).size,))

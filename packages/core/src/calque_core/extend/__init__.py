@@ -58,6 +58,7 @@ if _TYPE_CHECKING:
         NOT_LINEAR, check_known, defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, not_transposed,
         zero_derivative,
     )
+    from calque_core.kits.reductions import defreduction
     from calque_core.memory.captures import Captures
     from calque_core.memory.separate import copied_where_exposed, copy_shared, copy_shared_tree, copy_writable
     from calque_core.memory.uncopied import Uncopied
@@ -75,12 +76,15 @@ if _TYPE_CHECKING:
     from calque_core.ops.coefficients import SCALED_ERFC
     from calque_core.ops.collective import check_free_name
     from calque_core.ops.complex import complex_dtype, real_dtype
+    from calque_core.ops.computations import (
+        from_init, known_operation, neutral_element, on_arrays, operand_leaves, scalars_of, trace_computation,
+    )
     from calque_core.ops.cond import chosen_branches, forget_staged_programs, join_constants, program_of
     from calque_core.ops.convert import narrow
     from calque_core.ops.custom import Pullback, no_jvp_rule
     from calque_core.ops.custom_closures import call_by_rules, close_rules
     from calque_core.ops.declare import real_operands, undefined_message
-    from calque_core.ops.dot import sum_dtype
+    from calque_core.ops.dot import check_product_dtypes, stated_precision, sum_dtype
     from calque_core.ops.error_regions import shifted_erfc
     from calque_core.ops.ffi import ArrayAttribute
     from calque_core.ops.gather import default_fill, gather_windows
@@ -94,12 +98,11 @@ if _TYPE_CHECKING:
     from calque_core.ops.loop_rules import Loop, ScanOptions, consts_first, marked_carries, split_while
     from calque_core.ops.loops import loop_name
     from calque_core.ops.operands import broadcast_operands
-    from calque_core.ops.paddings import dilated_shape, transposed_pads
     from calque_core.ops.pieces import Pieces, Span, join_pieces
     from calque_core.ops.platform import Platforms, position_of_platform
     from calque_core.ops.products import leave_one_out_products
     from calque_core.ops.reduce import reduced_shape
-    from calque_core.ops.reduce_function import split_reduction
+    from calque_core.ops.reduce_function import check_reduction, split_reduction
     from calque_core.ops.regions import Regions, even, odd, region
     from calque_core.ops.scatter import scatter_windows
     from calque_core.ops.scatter_writes import combine_lines
@@ -108,7 +111,6 @@ if _TYPE_CHECKING:
     from calque_core.ops.shape import of_one_dtype
     from calque_core.ops.shard_map import shard_type
     from calque_core.ops.shard_specs import body_axes, manual_mesh
-    from calque_core.ops.slides import Window
     from calque_core.ops.spaces import Space, space_of
     from calque_core.ops.special import normal_quantile, scaled_erfc
     from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, integer_leaves, tangent_leaves
@@ -180,7 +182,8 @@ _LATE = {
     "calque_core.extend": "numpy_functions",
     "calque_core.frames.names": "name_of, named_after",
     "calque_core.frames.source": (
-        "LineTables, Position, at_place, current_position, describe_function, in_backward, mark_wrapper, resolve, where"
+        "LineTables, Position, at_place, current_position, describe_function, in_backward, mark_wrapper, resolve, "
+        "where"
     ),
     "calque_core.frames.tracebacks": "hide_frames, mark_boundary, transform_of",
     "calque_core.jaxprs.captured": "captured_tracers",
@@ -201,6 +204,7 @@ _LATE = {
         "NOT_LINEAR, check_known, defbilinear, defjvp, defjvp_all, deflinear, deftranspose, not_linear, "
         "not_transposed, zero_derivative"
     ),
+    "calque_core.kits.reductions": "defreduction",
     "calque_core.memory.captures": "Captures",
     "calque_core.memory.separate": "copied_where_exposed, copy_shared, copy_shared_tree, copy_writable",
     "calque_core.memory.uncopied": "Uncopied",
@@ -208,7 +212,7 @@ _LATE = {
     "calque_core.late": "import_at_rest, late_function, late_names",
     "calque_core.meshes.mesh": "AnyMesh, axes_of_mesh, axes_text",
     "calque_core.meshes.partition_spec": "UNCONSTRAINED, names_of",
-    "calque_core.meshes.shards": ("axis_names_of, check_spec, full_shape, is_replicated, shard_shape, shard_slices"),
+    "calque_core.meshes.shards": "axis_names_of, check_spec, full_shape, is_replicated, shard_shape, shard_slices",
     "calque_core.ops.axes": "integer",
     "calque_core.ops.batch_axes": "merge_axis, split_axis",
     "calque_core.ops.broadcast": "broadcast_reduced, spread",
@@ -216,12 +220,15 @@ _LATE = {
     "calque_core.ops.coefficients": "SCALED_ERFC",
     "calque_core.ops.collective": "check_free_name",
     "calque_core.ops.complex": "complex_dtype, real_dtype",
+    "calque_core.ops.computations": (
+        "from_init, known_operation, neutral_element, on_arrays, operand_leaves, scalars_of, trace_computation"
+    ),
     "calque_core.ops.cond": "chosen_branches, forget_staged_programs, join_constants, program_of",
     "calque_core.ops.convert": "narrow",
     "calque_core.ops.custom": "Pullback, no_jvp_rule",
     "calque_core.ops.custom_closures": "call_by_rules, close_rules",
     "calque_core.ops.declare": "real_operands, undefined_message",
-    "calque_core.ops.dot": "sum_dtype",
+    "calque_core.ops.dot": "check_product_dtypes, stated_precision, sum_dtype",
     "calque_core.ops.error_regions": "shifted_erfc",
     "calque_core.ops.ffi": "ArrayAttribute",
     "calque_core.ops.gather": "default_fill, gather_windows",
@@ -235,12 +242,11 @@ _LATE = {
     "calque_core.ops.loop_rules": "Loop, ScanOptions, consts_first, marked_carries, split_while",
     "calque_core.ops.loops": "loop_name",
     "calque_core.ops.operands": "broadcast_operands",
-    "calque_core.ops.paddings": "dilated_shape, transposed_pads",
     "calque_core.ops.pieces": "Pieces, Span, join_pieces",
     "calque_core.ops.platform": "Platforms, position_of_platform",
     "calque_core.ops.products": "leave_one_out_products",
     "calque_core.ops.reduce": "reduced_shape",
-    "calque_core.ops.reduce_function": "split_reduction",
+    "calque_core.ops.reduce_function": "check_reduction, split_reduction",
     "calque_core.ops.regions": "Regions, even, odd, region",
     "calque_core.ops.scatter": "scatter_windows",
     "calque_core.ops.scatter_writes": "combine_lines",
@@ -249,7 +255,6 @@ _LATE = {
     "calque_core.ops.shape": "of_one_dtype",
     "calque_core.ops.shard_map": "shard_type",
     "calque_core.ops.shard_specs": "body_axes, manual_mesh",
-    "calque_core.ops.slides": "Window",
     "calque_core.ops.spaces": "Space, space_of",
     "calque_core.ops.special": "normal_quantile, scaled_erfc",
     "calque_core.ops.tangents": "check_outputs, check_sequence, flatten_primals, integer_leaves, tangent_leaves",
@@ -318,11 +323,11 @@ __all__ = [
     # Types and dtypes
     "Shape", "shaped_array", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES", "is_float",
     "is_number", "plain_number", "as_stand_in",
-    "scalar_dtype", "real_dtype", "complex_dtype", "native_array", "dtype_name", "kind_of", "SHORT_DTYPES", "REFUSED_DTYPES",
-    "ML_DTYPES", "short_dtype", "has_short_dtype", "wide_dtype",
-    "sum_dtype", "bit_width", "highest", "lowest", "narrow", "strong",
-    # Operands of a function of yours
-    "of_one_dtype", "undefined_message", "bind_checked",
+    "scalar_dtype", "real_dtype", "complex_dtype", "native_array", "dtype_name", "kind_of", "SHORT_DTYPES",
+    "REFUSED_DTYPES", "ML_DTYPES", "short_dtype", "has_short_dtype", "wide_dtype", "bit_width", "highest", "lowest",
+    "narrow", "strong", "of_one_dtype",
+    # Types and precision of products
+    "check_product_dtypes", "stated_precision", "sum_dtype",
     # Memory
     "Captures", "copy_shared", "copy_shared_tree", "copy_writable", "copied_where_exposed", "Uncopied",
     # Tangents and cotangents that are zero or not known yet
@@ -335,8 +340,8 @@ __all__ = [
     "defbatch", "defvectorized", "defbroadcasting", "defreducer", "defleading", "align_batch_axes", "align_operands",
     "axes_in_batch", "batch_size", "with_entry",
     # Rules
-    "means", "results_of", "gives_lists", "wrong_result", "missing_rule", "advance_rule_epoch",
-    "forget_with_rules", "rules_by_family",
+    "means", "bind_checked", "undefined_message", "results_of", "gives_lists", "wrong_result", "missing_rule",
+    "advance_rule_epoch", "forget_with_rules", "rules_by_family",
     # Imports at the first use of a name
     "late_names", "late_function", "import_at_rest",
     # What to install for a missing piece
@@ -376,8 +381,9 @@ __all__ = [
     "product_of_others", "product_with_updates", "extreme_shares",
     # An axis in the place of two
     "merge_axis", "split_axis",
-    # Windows that slide over an array
-    "dilated_shape", "transposed_pads", "Window", "split_reduction",
+    # Reductions by a function of two scalars
+    "operand_leaves", "trace_computation", "scalars_of", "check_reduction", "split_reduction",
+    "known_operation", "neutral_element", "from_init", "on_arrays", "defreduction",
     # Named axes, arrays outside NumPy
     "named_axes", "bound_axes", "check_free_name",
     "is_advanced", "has_tracer", "host_values", "register_devices", "known_devices",

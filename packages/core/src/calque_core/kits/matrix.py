@@ -12,6 +12,7 @@ from calque_core.primitives.primitive import Primitive
 
 FAMILIES = (  # packages above core whose primitives are operations, too
     "calque_linalg",
+    "calque_signal",
     "calque_special",
 )  # fmt: skip
 KINDS = ("impl", "abstract_eval", "jvp", "transpose", "jet", "batch", "lowering")

@@ -41,13 +41,6 @@ if _TYPE_CHECKING:
         bitcast_convert_type, bitcast_convert_type_p, convert_element_type, convert_element_type_p, discard, discard_p,
         stop_gradient, stop_gradient_p,
     )
-    from calque_core.ops.convolution import conv_general_dilated, conv_general_dilated_p
-    from calque_core.ops.convolution_forms import (
-        conv, conv_general_dilated_local, conv_general_dilated_patches, conv_transpose, conv_with_general_padding,
-    )
-    from calque_core.ops.convolution_layouts import (
-        ConvDimensionNumbers, ConvGeneralDilatedDimensionNumbers, conv_dimension_numbers,
-    )
     from calque_core.ops.create import broadcasted_iota, empty, full, full_like, iota, iota_p, ones_like, zeros_like
     from calque_core.ops.cumulative import (
         cumlogsumexp, cumlogsumexp_p, cummax, cummax_p, cummin, cummin_p, cumprod, cumprod_p, cumsum, cumsum_p,
@@ -69,7 +62,6 @@ if _TYPE_CHECKING:
         pow, pow_p, reciprocal, rsqrt, rsqrt_p, sqrt, sqrt_p, square, square_p,
     )
     from calque_core.ops.ffi import ffi_call_p
-    from calque_core.ops.fft import FftType, fft, fft_p
     from calque_core.ops.gather import GatherDimensionNumbers, gather, gather_p
     from calque_core.ops.jit import jit_p
     from calque_core.ops.joining import (
@@ -79,7 +71,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.linear_solve import custom_linear_solve, custom_linear_solve_p
     from calque_core.ops.mapping import associative_scan, map
     from calque_core.ops.mulhi import mulhi
-    from calque_core.ops.paddings import PaddingConfig, padtype_to_pads
+    from calque_core.ops.paddings import PaddingConfig
     from calque_core.ops.platform import platform_dependent, platform_dependent_p
     from calque_core.ops.pmap import pmap_p
     from calque_core.ops.ragged_dot import ragged_dot
@@ -89,9 +81,6 @@ if _TYPE_CHECKING:
         reduce_xor_p,
     )
     from calque_core.ops.reduce_function import reduce, reduce_p
-    from calque_core.ops.reduce_window import (
-        reduce_window, reduce_window_max_p, reduce_window_min_p, reduce_window_p, reduce_window_sum_p,
-    )
     from calque_core.ops.root import custom_root_p
     from calque_core.ops.rounding import (
         RoundingMethod, ceil, ceil_p, floor, floor_p, is_finite, is_finite_p, nextafter, nextafter_p, reduce_precision,
@@ -101,10 +90,6 @@ if _TYPE_CHECKING:
     from calque_core.ops.scatter import (
         ScatterDimensionNumbers, scatter, scatter_add, scatter_add_p, scatter_max, scatter_max_p, scatter_min,
         scatter_min_p, scatter_mul, scatter_mul_p, scatter_p, scatter_sub,
-    )
-    from calque_core.ops.select_and_scatter import (
-        select_and_gather_add, select_and_gather_add_p, select_and_scatter, select_and_scatter_add,
-        select_and_scatter_add_p, select_and_scatter_p,
     )
     from calque_core.ops.shape import (
         collapse, pad, pad_p, reshape, reshape_p, rev, rev_p, slice, slice_p, squeeze, squeeze_p, transpose,
@@ -158,13 +143,6 @@ _LATE = {
         "bitcast_convert_type, bitcast_convert_type_p, convert_element_type, convert_element_type_p, discard, "
         "discard_p, stop_gradient, stop_gradient_p"
     ),
-    "calque_core.ops.convolution": "conv_general_dilated, conv_general_dilated_p",
-    "calque_core.ops.convolution_forms": (
-        "conv, conv_general_dilated_local, conv_general_dilated_patches, conv_transpose, conv_with_general_padding"
-    ),
-    "calque_core.ops.convolution_layouts": (
-        "ConvDimensionNumbers, ConvGeneralDilatedDimensionNumbers, conv_dimension_numbers"
-    ),
     "calque_core.ops.create": "broadcasted_iota, empty, full, full_like, iota, iota_p, ones_like, zeros_like",
     "calque_core.ops.cumulative": (
         "cumlogsumexp, cumlogsumexp_p, cummax, cummax_p, cummin, cummin_p, cumprod, cumprod_p, cumsum, cumsum_p"
@@ -186,7 +164,6 @@ _LATE = {
         "log_p, pow, pow_p, reciprocal, rsqrt, rsqrt_p, sqrt, sqrt_p, square, square_p"
     ),
     "calque_core.ops.ffi": "ffi_call_p",
-    "calque_core.ops.fft": "FftType, fft, fft_p",
     "calque_core.ops.gather": "GatherDimensionNumbers, gather, gather_p",
     "calque_core.ops.jit": "jit_p",
     "calque_core.ops.joining": (
@@ -196,7 +173,7 @@ _LATE = {
     "calque_core.ops.linear_solve": "custom_linear_solve, custom_linear_solve_p",
     "calque_core.ops.mapping": "associative_scan, map",
     "calque_core.ops.mulhi": "mulhi",
-    "calque_core.ops.paddings": "PaddingConfig, padtype_to_pads",
+    "calque_core.ops.paddings": "PaddingConfig",
     "calque_core.ops.platform": "platform_dependent, platform_dependent_p",
     "calque_core.ops.pmap": "pmap_p",
     "calque_core.ops.ragged_dot": "ragged_dot",
@@ -206,9 +183,6 @@ _LATE = {
         "reduce_xor_p"
     ),
     "calque_core.ops.reduce_function": "reduce, reduce_p",
-    "calque_core.ops.reduce_window": (
-        "reduce_window, reduce_window_max_p, reduce_window_min_p, reduce_window_p, reduce_window_sum_p"
-    ),
     "calque_core.ops.root": "custom_root_p",
     "calque_core.ops.rounding": (
         "RoundingMethod, ceil, ceil_p, floor, floor_p, is_finite, is_finite_p, nextafter, nextafter_p, "
@@ -218,10 +192,6 @@ _LATE = {
     "calque_core.ops.scatter": (
         "ScatterDimensionNumbers, scatter, scatter_add, scatter_add_p, scatter_max, scatter_max_p, scatter_min, "
         "scatter_min_p, scatter_mul, scatter_mul_p, scatter_p, scatter_sub"
-    ),
-    "calque_core.ops.select_and_scatter": (
-        "select_and_gather_add, select_and_gather_add_p, select_and_scatter, select_and_scatter_add, "
-        "select_and_scatter_add_p, select_and_scatter_p"
     ),
     "calque_core.ops.shape": (
         "collapse, pad, pad_p, reshape, reshape_p, rev, rev_p, slice, slice_p, squeeze, squeeze_p, transpose, "
@@ -247,6 +217,13 @@ _LATE = {
 # The families in packages of their own, which core does not need.
 _FAMILIES = {
     "calque_linalg": "as linalg",
+    "calque_signal": (
+        "ConvDimensionNumbers, ConvGeneralDilatedDimensionNumbers, FftType, conv, conv_dimension_numbers, "
+        "conv_general_dilated, conv_general_dilated_local, conv_general_dilated_p, conv_general_dilated_patches, "
+        "conv_transpose, conv_with_general_padding, fft, fft_p, padtype_to_pads, reduce_window, reduce_window_max_p, "
+        "reduce_window_min_p, reduce_window_p, reduce_window_sum_p, select_and_gather_add, select_and_gather_add_p, "
+        "select_and_scatter, select_and_scatter_add, select_and_scatter_add_p, select_and_scatter_p"
+    ),
     "calque_special": (
         "bessel_i0e, bessel_i0e_p, bessel_i1e, bessel_i1e_p, betainc, digamma, digamma_p, igamma, igamma_grad_a, "
         "igamma_grad_a_p, igamma_p, igammac, igammac_p, lgamma, lgamma_p, polygamma, polygamma_p, random_gamma_grad, "
@@ -304,12 +281,6 @@ __all__ = [
     # dot
     "dot_general", "dot", "batch_matmul", "ragged_dot", "dot_general_p", "Precision", "PrecisionLike", "Precisions",
     "DotDimensionNumbers",
-    # Fourier transforms
-    "fft", "FftType", "fft_p",
-    # convolution
-    "conv_general_dilated", "conv", "conv_with_general_padding", "conv_transpose", "conv_general_dilated_patches",
-    "conv_general_dilated_local", "conv_dimension_numbers", "ConvDimensionNumbers",
-    "ConvGeneralDilatedDimensionNumbers", "conv_general_dilated_p",
     # positions that are values
     "dynamic_slice", "dynamic_update_slice", "dynamic_slice_in_dim", "dynamic_update_slice_in_dim",
     "dynamic_index_in_dim", "dynamic_update_index_in_dim", "index_take", "dynamic_slice_p", "dynamic_update_slice_p",
@@ -318,10 +289,6 @@ __all__ = [
     "scatter_add_p", "scatter_mul_p", "scatter_min_p", "scatter_max_p",
     # sort
     "sort", "sort_key_val", "top_k", "approx_max_k", "approx_min_k", "sort_p", "top_k_p",
-    # windows that slide over an array
-    "padtype_to_pads", "reduce_window", "reduce_window_p", "reduce_window_sum_p", "reduce_window_max_p",
-    "reduce_window_min_p", "select_and_gather_add", "select_and_scatter_add", "select_and_scatter",
-    "select_and_gather_add_p", "select_and_scatter_add_p", "select_and_scatter_p",
     # control flow
     "cond", "switch", "while_loop", "fori_loop", "scan", "map", "associative_scan", "platform_dependent",
     "cond_p", "while_p", "scan_p", "platform_dependent_p",

@@ -66,8 +66,8 @@ def undefined_message(name: str, aval: ShapedArray) -> str:
     >>> import numpy as np
     >>> from calque_core import typeof
     >>> from calque_core.extend import undefined_message
-    >>> undefined_message("det", typeof(np.eye(2, dtype=bool)))
-    'det of bool[2,2] at ...: not defined for bool. Convert the operand first.'
+    >>> undefined_message("blur", typeof(np.array([True]))).partition(": ")[2]
+    'not defined for bool. Convert the operand first.'
     """
     dtype = dtype_name(aval.dtype)
     return f"{name} of {aval}{where()}: not defined for {dtype}. Convert the operand first."

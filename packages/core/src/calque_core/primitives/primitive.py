@@ -326,11 +326,10 @@ def results_of(primitive: Primitive, operands: Iterable[Any], params: Mapping[st
 def bind_checked(primitive: Primitive, *args: Any, **params: Any) -> Any:
     """Run the type rule, then bind: for primitives whose evaluation accepts operands that the type rule refuses.
 
-    >>> import numpy as np
-    >>> from calque_core import lax
     >>> from calque_core.extend import bind_checked
-    >>> bind_checked(lax.top_k_p, np.array([3, 1, 2]), k=2, axis=0)
-    [array([3, 2]), array([0, 2], dtype=int32)]
+    >>> from calque_core.lax import neg_p
+    >>> bind_checked(neg_p, 2.0)
+    -2.0
     """
     primitive.abstract(*map(typeof, args), **params)
     return primitive.bind(*args, **params)
