@@ -113,7 +113,9 @@ def test_a_module_that_is_loaded_is_found_without_a_block(monkeypatch):
     assert entered == []
 
 
-@pytest.mark.parametrize(("name", "package"), [("digamma", "calque-special"), ("fft", "calque-signal"), ("linalg", "calque-linalg")])
+@pytest.mark.parametrize(
+    ("name", "package"), [("digamma", "calque-special"), ("fft", "calque-signal"), ("linalg", "calque-linalg")]
+)
 def test_an_operation_of_a_family_that_is_not_installed_says_how_to_install_it(name, package, monkeypatch):
     monkeypatch.setitem(sys.modules, package.replace("-", "_"), None)
     monkeypatch.delitem(vars(lax), name, raising=False)

@@ -182,8 +182,7 @@ _LATE = {
     "calque_core.extend": "numpy_functions",
     "calque_core.frames.names": "name_of, named_after",
     "calque_core.frames.source": (
-        "LineTables, Position, at_place, current_position, describe_function, in_backward, mark_wrapper, resolve, "
-        "where"
+        "LineTables, Position, at_place, current_position, describe_function, in_backward, mark_wrapper, resolve, where"
     ),
     "calque_core.frames.tracebacks": "hide_frames, mark_boundary, transform_of",
     "calque_core.jaxprs.captured": "captured_tracers",
