@@ -74,10 +74,3 @@ def test_every_standard_primitive_evaluates_and_has_a_type(primitive):
     state = state_of(primitive, "impl")
     assert state == "rule" or "decomposition" in primitive.rules or "runs by a backend" in state
     assert state_of(primitive, "abstract_eval") == "rule" or "decomposition" in primitive.rules
-
-
-def test_a_family_that_is_not_installed_has_no_standard_primitives(monkeypatch):
-    monkeypatch.setitem(sys.modules, "calque_signal", None)
-    names = {p.name for p in standard_primitives()}
-    assert "sin" in names
-    assert "fft" not in names
