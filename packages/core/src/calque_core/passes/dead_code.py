@@ -57,7 +57,7 @@ def _dce(jaxpr: Jaxpr, used_outputs: tuple[bool, ...], required: tuple[bool, ...
     for eqn in reversed(jaxpr.eqns):
         out = eqn.outvars[0] if len(eqn.outvars) == 1 else None
         is_whole = out in live and eqn.primitive.adapted["dce"] is None  # nearly always; 0.5 us sooner
-        smaller_eqn = eqn if is_whole else _dce_eqn(eqn, [v in live for v in eqn.outvars])
+        smaller_eqn = eqn if is_whole else _dce_eqn(eqn, tuple([v in live for v in eqn.outvars]))
         if smaller_eqn is not None:
             eqns.append(smaller_eqn)
             live.update(smaller_eqn.invars)
@@ -76,7 +76,7 @@ def _dce(jaxpr: Jaxpr, used_outputs: tuple[bool, ...], required: tuple[bool, ...
     return smaller, used_inputs
 
 
-def _dce_eqn(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn | None:
+def _dce_eqn(eqn: JaxprEqn, used_outputs: tuple[bool, ...]) -> JaxprEqn | None:
     """Return the equation with its used operands and results only; None if it is dead."""
     if not any(used_outputs) and not eqn.effects:
         return None
