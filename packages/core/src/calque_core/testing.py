@@ -67,7 +67,7 @@ def check_primitive(primitive: Primitive, args: Sequence[Value], params: Params 
     >>> from calque_core.lax import mul_p
     >>> from calque_core.testing import check_primitive
     >>> check_primitive(mul_p, (2.0, np.ones(3)))
-    mul at (float64[], float64[3])
+    mul at (~float64[], float64[3])
       evaluate: holds
       stage: holds
       dead code: holds
