@@ -122,9 +122,9 @@ class BatchTrace(Trace):
         try:
             context.trace = self.parent
             if axis_rule is not None:
-                outs, out_dims = axis_rule(self.axis, vals, dims, **params)
+                outs, out_dims = axis_rule(self.axis, tuple(vals), tuple(dims), **params)
             elif rules["batch"] is not None:
-                outs, out_dims = rules["batch"](vals, dims, **params)
+                outs, out_dims = rules["batch"](tuple(vals), tuple(dims), **params)
             elif rules["decomposition"] is not None:
                 return decompose(self, primitive, args, params, "batch")
             else:
@@ -178,7 +178,8 @@ class BatchTrace(Trace):
         before = context.trace
         try:
             context.trace = self.parent
-            outs, out_dims = primitive.adapted["axis_batch"](self.axis, vals, dims, fun=fun, tag=self.tag, **params)
+            rule = primitive.adapted["axis_batch"]
+            outs, out_dims = rule(self.axis, tuple(vals), tuple(dims), fun=fun, tag=self.tag, **params)
         except UnexpectedTracerError as error:
             context.trace = before
             rules = params["rules"]

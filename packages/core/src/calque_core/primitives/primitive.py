@@ -279,7 +279,7 @@ class Primitive(Uncopied):
         """
 
         def abstract(*avals: Any, **params: Any) -> Any:
-            vmas = [aval.vma for aval in avals]
+            vmas = tuple([aval.vma for aval in avals])
             if not here().varying_axes and not any(vmas):
                 return rule(*avals, **params)
             vma_rule = self.adapted["vma"]
