@@ -1,4 +1,3 @@
-
 import pytest
 
 from calque_core import Primitive, lax, rule_matrix
