@@ -31,6 +31,7 @@ MODULES = {
     "calque_core": "Types, primitives, traces, programs",
     "calque_core.lax": "Operations",
     "calque_core.lax.linalg": "Operations of linear algebra",
+    "calque_signal": "Operations on signals and images",
     "calque_core.config": "Settings",
     "calque_core.debug": "Printing and calls from inside",
     "calque_core.testing": "Checks of primitives and transformations",

@@ -36,6 +36,7 @@ MODULES = [
     "calque_xla_backend.compilation_cache",
     "calque_xla_backend.distributed",
     "calque_xla_backend.multihost",
+    "calque_signal",
     "calque_numpy",
     "calque_numpy.fft",
     "calque_numpy.linalg",
@@ -61,6 +62,7 @@ TABLE = [
     "calque_jet",
     "calque_batching",
     "calque_xla_backend",
+    "calque_signal",
     "calque_numpy",
     "calque",
 ]

@@ -28,6 +28,7 @@ PACKAGES = [
     "calque_batching",
     "calque_xla_backend",
     "calque_xla_backend.compilation_cache",
+    "calque_signal",
     "calque_numpy",
     "calque_numpy.nn",
     "calque_numpy.nn.initializers",
