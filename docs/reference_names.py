@@ -32,6 +32,7 @@ MODULES = {
     "calque_core.lax": "Operations",
     "calque_special": "Special functions",
     "calque_special.kit": "For authors of special functions",
+    "calque_signal": "Operations on signals and images",
     "calque_core.config": "Settings",
     "calque_core.debug": "Printing and calls from inside",
     "calque_core.testing": "Checks of primitives and transformations",

@@ -39,6 +39,7 @@ MODULES = [
     "calque_linalg.kit",
     "calque_special",
     "calque_special.kit",
+    "calque_signal",
     "calque_numpy",
     "calque_numpy.fft",
     "calque_numpy.linalg",
@@ -66,6 +67,7 @@ TABLE = [
     "calque_xla_backend",
     "calque_linalg",
     "calque_special",
+    "calque_signal",
     "calque_numpy",
     "calque",
 ]
