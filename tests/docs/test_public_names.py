@@ -29,6 +29,8 @@ PACKAGES = [
     "calque_xla_backend.compilation_cache",
     "calque_linalg",
     "calque_linalg.kit",
+    "calque_special",
+    "calque_special.kit",
     "calque_numpy",
     "calque_numpy.nn",
     "calque_numpy.nn.initializers",
