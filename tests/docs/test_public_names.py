@@ -30,6 +30,8 @@ PACKAGES = [
     "calque_linalg",
     "calque_linalg.kit",
     "calque_signal",
+    "calque_special",
+    "calque_special.kit",
     "calque_numpy",
     "calque_numpy.nn",
     "calque_numpy.nn.initializers",

@@ -43,7 +43,7 @@ PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
 # Functions that remember their results.  Each says why its answers cannot differ between settings.
 REMEMBERING = {
     "calque_core.distributions.facade_fault": "what is installed",
-    "calque_core.ops.pieces.join.<locals>.<lambda>": "tables of coefficients in double precision",
+    "calque_core.ops.pieces.join_pieces.<locals>.<lambda>": "tables of coefficients in double precision",
     "calque_core.known.run._compiled": "the text of a function, no dtype",
     "calque_autodiff.rules.dot.cotangent_plan": "numbers of axes",
     "calque_core.context.allow_known": "the settings are the key",
