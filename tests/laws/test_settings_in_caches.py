@@ -151,6 +151,7 @@ CONTAINERS = {
     "calque_core.traces.trace._evaluators": "a registry: functions",
     "calque_core.traces.trace.function_evaluators": "a registry: functions",
     "calque_core.primitives.families.columns": "a registry: names of modules",
+    "calque_core.primitives.families._of_package": "a registry: names of modules",
     "calque_core.traces.trace.plain_types": "a registry: classes",
     "calque_xla_backend.compiler._compilers": "holds its key, the options; its programs are keyed by settings",
     "calque_xla_backend.compilation_cache.key._storable_targets": "a registry: digests",

@@ -19,6 +19,7 @@ Kind = str | tuple[str, str]
 Families = frozenset[str]
 
 columns: dict[str, dict[str, Families]] = {}  # by kind, then by package of rules: the families that have a module there
+_of_package: dict[str, Families] = {}  # by package of rules: the families that have a module there
 
 
 class AdaptedRules(dict[Any, Any]):
@@ -63,6 +64,7 @@ def declare_column(package: str, families: Iterable[str], kinds: Iterable[str]) 
     The module `package.family` is imported at the first look-up of a rule for a primitive of that family.
     """
     new = frozenset(families)
+    _of_package[package] = _of_package.get(package, new) | new
     for kind in kinds:
         column = columns.setdefault(kind, {})
         column[package] = column.get(package, new) | new
@@ -112,9 +114,7 @@ def is_family_module(module: str) -> bool:
     Nobody uses a primitive, or asks for a rule, before the import of such a module has ended.
     """
     package, _, family = module.rpartition(".")
-    if package in ("calque_core.ops", "calque_core.primitives"):
-        return True
-    return any(family in column.get(package, ()) for column in columns.values())
+    return package in ("calque_core.ops", "calque_core.primitives") or family in _of_package.get(package, ())
 
 
 def declaring_module() -> str:
