@@ -9,10 +9,10 @@ FAMILIES = (
     "adjugates", "arithmetic", "bessel", "broadcast", "callback", "checkpoint", "collective", "compare", "complex",
     "composite", "cond", "convert", "convolution", "create", "cumulative", "custom", "determinants", "dot", "dynamic",
     "eigen", "equations", "exchange", "exponential", "factor_updates", "factorizations", "ffi", "fft", "gamma",
-    "gather", "incomplete", "incomplete_beta", "jit", "joining", "linear_call", "linear_solve", "matrix_functions",
-    "platform", "pseudo_inverse", "reduce", "reduce_function", "reduce_window", "reflections", "root", "rounding",
-    "scan", "scatter", "select_and_scatter", "shape", "shard_map", "sharding", "similarity", "sort", "special",
-    "sylvester", "threefry", "top_k", "triangular", "tridiagonal", "trigonometric", "while_loop",
+    "gather", "hyperbolic", "incomplete", "incomplete_beta", "jit", "joining", "linear_call", "linear_solve",
+    "matrix_functions", "platform", "pseudo_inverse", "reduce", "reduce_function", "reduce_window", "reflections",
+    "root", "rounding", "scan", "scatter", "select_and_scatter", "shape", "shard_map", "sharding", "similarity", "sort",
+    "special", "sylvester", "threefry", "top_k", "triangular", "tridiagonal", "trigonometric", "while_loop",
 )  # fmt: skip
 
 _rules_by_family(__name__, FAMILIES, kinds=("batch", "axis_batch"))

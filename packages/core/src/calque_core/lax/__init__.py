@@ -72,6 +72,10 @@ if _TYPE_CHECKING:
     from calque_core.ops.fft import FftType, fft, fft_p
     from calque_core.ops.gamma import digamma, digamma_p, lgamma, lgamma_p, polygamma, polygamma_p, zeta, zeta_p
     from calque_core.ops.gather import GatherDimensionNumbers, gather, gather_p
+    from calque_core.ops.hyperbolic import (
+        acosh, acosh_p, asinh, asinh_p, atanh, atanh_p, cosh, cosh_p, sinh, sinh_p, tanh, tanh_p, tanh_slope,
+        tanh_slope_p,
+    )
     from calque_core.ops.incomplete import (
         igamma, igamma_grad_a, igamma_grad_a_p, igamma_p, igammac, igammac_p, random_gamma_grad, random_gamma_grad_p,
     )
@@ -125,9 +129,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.threefry import threefry2x32, threefry2x32_p
     from calque_core.ops.top_k import approx_max_k, approx_min_k, top_k, top_k_p
     from calque_core.ops.trigonometric import (
-        acos, acos_p, acosh, acosh_p, asin, asin_p, asinh, asinh_p, atan, atan2, atan2_p, atan_p, atanh, atanh_p, cos,
-        cos_p, cosh, cosh_p, sin, sin_p, sinh, sinh_p, tan, tan_p, tanh, tanh_p, tanh_slope,
-        tanh_slope_p,
+        acos, acos_p, asin, asin_p, atan, atan2, atan2_p, atan_p, cos, cos_p, sin, sin_p, tan, tan_p,
     )
     from calque_core.ops.updates import scatter_apply
     from calque_core.ops.while_loop import fori_loop, while_loop, while_p
@@ -196,6 +198,10 @@ _LATE = {
     "calque_core.ops.fft": "FftType, fft, fft_p",
     "calque_core.ops.gamma": "digamma, digamma_p, lgamma, lgamma_p, polygamma, polygamma_p, zeta, zeta_p",
     "calque_core.ops.gather": "GatherDimensionNumbers, gather, gather_p",
+    "calque_core.ops.hyperbolic": (
+        "acosh, acosh_p, asinh, asinh_p, atanh, atanh_p, cosh, cosh_p, sinh, sinh_p, tanh, tanh_p, tanh_slope, "
+        "tanh_slope_p"
+    ),
     "calque_core.ops.incomplete": (
         "igamma, igamma_grad_a, igamma_grad_a_p, igamma_p, igammac, igammac_p, random_gamma_grad, random_gamma_grad_p"
     ),
@@ -249,8 +255,7 @@ _LATE = {
     "calque_core.ops.threefry": "threefry2x32, threefry2x32_p",
     "calque_core.ops.top_k": "approx_max_k, approx_min_k, top_k, top_k_p",
     "calque_core.ops.trigonometric": (
-        "acos, acos_p, acosh, acosh_p, asin, asin_p, asinh, asinh_p, atan, atan2, atan2_p, atan_p, atanh, atanh_p, "
-        "cos, cos_p, cosh, cosh_p, sin, sin_p, sinh, sinh_p, tan, tan_p, tanh, tanh_p, tanh_slope, tanh_slope_p"
+        "acos, acos_p, asin, asin_p, atan, atan2, atan2_p, atan_p, cos, cos_p, sin, sin_p, tan, tan_p"
     ),
     "calque_core.ops.updates": "scatter_apply",
     "calque_core.ops.while_loop": "fori_loop, while_loop, while_p",

@@ -3,8 +3,8 @@
 The public functions promote, the primitives check.  Evaluation is a function of NumPy where one exists, otherwise a
 function of `formulas.py`.
 
-Read next: `exponential.py`, `trigonometric.py`, `special.py`, `rounding.py`, `compare.py`: more elementwise primitives,
-declared in the same way.
+Read next: `exponential.py`, `trigonometric.py`, `hyperbolic.py`, `special.py`, `rounding.py`, `compare.py`: more
+elementwise primitives, declared in the same way.
 """
 
 from __future__ import annotations

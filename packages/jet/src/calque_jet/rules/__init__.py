@@ -9,10 +9,10 @@ from calque_core.extend import rules_by_family as _rules_by_family
 
 FAMILIES = (
     "adjugates", "arithmetic", "bessel", "callback", "checkpoint", "collective", "compare", "cond", "convert", "create",
-    "custom", "eigen", "equations", "exponential", "factorizations", "gamma", "gather", "incomplete", "incomplete_beta",
-    "jit", "linear_call", "linear_solve", "matrix_functions", "platform", "reduce", "reduce_window", "reflections",
-    "root", "rounding", "scan", "scatter", "select_and_scatter", "shard_map", "similarity", "sort", "special",
-    "sylvester", "top_k", "triangular", "tridiagonal", "trigonometric", "while_loop",
+    "custom", "eigen", "equations", "exponential", "factorizations", "gamma", "gather", "hyperbolic", "incomplete",
+    "incomplete_beta", "jit", "linear_call", "linear_solve", "matrix_functions", "platform", "reduce", "reduce_window",
+    "reflections", "root", "rounding", "scan", "scatter", "select_and_scatter", "shard_map", "similarity", "sort",
+    "special", "sylvester", "top_k", "triangular", "tridiagonal", "trigonometric", "while_loop",
 )  # fmt: skip
 
 _rules_by_family(__name__, FAMILIES, kinds=("jet",))

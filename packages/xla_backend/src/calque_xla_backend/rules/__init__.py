@@ -10,8 +10,8 @@ from calque_core.extend import rules_by_family as _rules_by_family
 FAMILIES = (
     "arithmetic", "broadcast", "callback", "checkpoint", "collective", "compare", "complex", "composite", "cond",
     "convert", "convolution", "create", "custom", "dot", "dynamic", "eigen", "exchange", "exponential",
-    "factorizations", "ffi", "fft", "gather", "jit", "joining", "linear_call", "platform", "reduce", "reduce_function",
-    "reduce_window", "reflections", "rounding", "scan", "scatter", "shape", "shard_map", "sharding",
+    "factorizations", "ffi", "fft", "gather", "hyperbolic", "jit", "joining", "linear_call", "platform", "reduce",
+    "reduce_function", "reduce_window", "reflections", "rounding", "scan", "scatter", "shape", "shard_map", "sharding",
     "similarity", "sort", "special", "top_k", "triangular", "tridiagonal", "trigonometric", "while_loop",
 )  # fmt: skip
 
