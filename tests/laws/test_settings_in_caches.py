@@ -133,7 +133,6 @@ CONTAINERS = {
     "calque_core.arrays.numpy_protocol.reductions": "a registry: functions",
     "calque_batching.verbs.vmappable.vmappables": "a registry: functions of classes",
     "calque_core.arrays.numpy_protocol.ufuncs": "a registry: functions",
-    "calque_core.ops.cond._programs": "the settings are in the key",
     "calque_core.ops.cond._stored": "the programs of `_programs`",
     "calque_core.known.programs.control_flow": "a registry: primitives",
     "calque_core.known.run._joint_functions": "a registry: functions of two primitives",
