@@ -13,8 +13,8 @@ from calque_core.late import late_names as _late_names
 if _TYPE_CHECKING:
     from calque_core.lax import linalg
     from calque_core.ops.arithmetic import (
-        abs, abs_p, add, add_any, add_any_p, add_p, div, div_p, max, max_p, min, min_p, mul, mul_p, neg, neg_p, rem,
-        rem_p, sign, sign_p, sub, sub_p,
+        abs, abs_p, add, add_any, add_any_p, add_p, div, div_p, integer_pow, integer_pow_p, max, max_p, min, min_p, mul,
+        mul_p, neg, neg_p, reciprocal, rem, rem_p, sign, sign_p, square, square_p, sub, sub_p,
     )
     from calque_core.ops.bessel import bessel_i0e, bessel_i0e_p, bessel_i1e, bessel_i1e_p
     from calque_core.ops.broadcast import (
@@ -65,8 +65,8 @@ if _TYPE_CHECKING:
         ppermute, ppermute_p, pshuffle, psum_scatter, psum_scatter_p, pswapaxes,
     )
     from calque_core.ops.exponential import (
-        cbrt, cbrt_p, exp, exp2, exp2_p, exp_p, expm1, expm1_p, integer_pow, integer_pow_p, log, log1p, log1p_p, log_p,
-        pow, pow_p, reciprocal, rsqrt, rsqrt_p, sqrt, sqrt_p, square, square_p,
+        cbrt, cbrt_p, exp, exp2, exp2_p, exp_p, expm1, expm1_p, log, log1p, log1p_p, log_p, pow, pow_p, rsqrt, rsqrt_p,
+        sqrt, sqrt_p,
     )
     from calque_core.ops.ffi import ffi_call_p
     from calque_core.ops.fft import FftType, fft, fft_p
@@ -141,8 +141,8 @@ if _TYPE_CHECKING:
 _LATE = {
     "calque_core.lax": "linalg",
     "calque_core.ops.arithmetic": (
-        "abs, abs_p, add, add_any, add_any_p, add_p, div, div_p, max, max_p, min, min_p, mul, mul_p, neg, neg_p, rem, "
-        "rem_p, sign, sign_p, sub, sub_p"
+        "abs, abs_p, add, add_any, add_any_p, add_p, div, div_p, integer_pow, integer_pow_p, max, max_p, min, min_p, "
+        "mul, mul_p, neg, neg_p, reciprocal, rem, rem_p, sign, sign_p, square, square_p, sub, sub_p"
     ),
     "calque_core.ops.bessel": "bessel_i0e, bessel_i0e_p, bessel_i1e, bessel_i1e_p",
     "calque_core.ops.broadcast": (
@@ -191,8 +191,8 @@ _LATE = {
         "ppermute, ppermute_p, pshuffle, psum_scatter, psum_scatter_p, pswapaxes"
     ),
     "calque_core.ops.exponential": (
-        "cbrt, cbrt_p, exp, exp2, exp2_p, exp_p, expm1, expm1_p, integer_pow, integer_pow_p, log, log1p, log1p_p, "
-        "log_p, pow, pow_p, reciprocal, rsqrt, rsqrt_p, sqrt, sqrt_p, square, square_p"
+        "cbrt, cbrt_p, exp, exp2, exp2_p, exp_p, expm1, expm1_p, log, log1p, log1p_p, log_p, pow, pow_p, rsqrt, "
+        "rsqrt_p, sqrt, sqrt_p"
     ),
     "calque_core.ops.ffi": "ffi_call_p",
     "calque_core.ops.fft": "FftType, fft, fft_p",

@@ -24,13 +24,13 @@ from calque_core.known.programs import code_of
 from calque_core.known.run import def_joint_evaluation, is_straight
 from calque_core.known.sizes import acts_by_element, common_shape
 from calque_core.known.table import KnownOperations
-from calque_core.ops.arithmetic import abs, add, div, mul, neg, sub
+from calque_core.ops.arithmetic import abs, add, div, mul, neg, square, sub
 from calque_core.ops.compare import bitwise_and, bitwise_or, gt, lt, select
 from calque_core.ops.cond import cond
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.create import full_like
 from calque_core.ops.declare import FLOAT, elementwise
-from calque_core.ops.exponential import exp, log, pow, square
+from calque_core.ops.exponential import exp, log, pow
 from calque_core.ops.number_code import OfNumbers, code_of_numbers, on_numbers
 from calque_core.ops.reduce import reduce_or
 from calque_core.ops.regions import MOST_NUMBERS, Regions

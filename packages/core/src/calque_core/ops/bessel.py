@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core.ops.approximate import declare_formula, evaluate_together, polynomial
-from calque_core.ops.arithmetic import abs, div, max, min, mul, neg, sub
+from calque_core.ops.arithmetic import abs, div, max, min, mul, neg, square, sub
 from calque_core.ops.bessel_regions import I0_SERIES, I0E_REGIONS, I1_SERIES, I1E_REGIONS
 from calque_core.ops.coefficients import (
     BESSEL_DECAY,
@@ -21,7 +21,7 @@ from calque_core.ops.coefficients import (
 )
 from calque_core.ops.compare import ge, lt, select
 from calque_core.ops.declare import FLOAT, insist
-from calque_core.ops.exponential import exp, rsqrt, square
+from calque_core.ops.exponential import exp, rsqrt
 from calque_core.ops.operands import floating
 
 Value = Any

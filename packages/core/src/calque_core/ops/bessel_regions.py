@@ -11,9 +11,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.ops.arithmetic import div, mul, neg
+from calque_core.ops.arithmetic import div, mul, neg, square
 from calque_core.ops.coefficients import BESSEL_I0_LARGE, BESSEL_I1_LARGE
-from calque_core.ops.exponential import exp, rsqrt, square
+from calque_core.ops.exponential import exp, rsqrt
 from calque_core.ops.pieces import Pieces, Span, join
 from calque_core.ops.regions import Regions, even, odd, region
 

@@ -15,13 +15,13 @@ import numpy as np
 
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.arithmetic import abs, add, div, mul, sub
+from calque_core.ops.arithmetic import abs, add, div, mul, square, sub
 from calque_core.ops.broadcast import expand_dims
 from calque_core.ops.compare import eq, select
 from calque_core.ops.complex import real
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.dynamic import dynamic_slice_in_dim, dynamic_update_slice_in_dim
-from calque_core.ops.exponential import sqrt, square
+from calque_core.ops.exponential import sqrt
 from calque_core.ops.matrices import check_square, conjugated, field_operands, on_matrices, upper_triangle
 from calque_core.ops.while_loop import fori_loop
 from calque_core.primitives.primitive import Primitive, bind_checked

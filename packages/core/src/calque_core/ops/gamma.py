@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from calque_core.ops.approximate import declare_formula, evaluate_together, polynomial
-from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
+from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, square, sub
 from calque_core.ops.coefficients import (
     DIGAMMA,
     DIGAMMA_ROOT,
@@ -26,7 +26,7 @@ from calque_core.ops.coefficients import (
 from calque_core.ops.compare import bitwise_and, bitwise_or, eq, ge, gt, lt, ne, select
 from calque_core.ops.create import full_like
 from calque_core.ops.declare import FLOAT, insist
-from calque_core.ops.exponential import exp, log, pow, sqrt, square
+from calque_core.ops.exponential import exp, log, pow, sqrt
 from calque_core.ops.gamma_regions import DIGAMMA_REGIONS, LGAMMA_REGIONS, TRIGAMMA_REGIONS
 from calque_core.ops.operands import floating, floating_pair
 from calque_core.ops.rounding import RoundingMethod, floor, round

@@ -12,7 +12,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from calque_core.ops.arithmetic import add, div, min, mul, sub
+from calque_core.ops.arithmetic import add, div, min, mul, square, sub
 from calque_core.ops.coefficients import (
     BERNOULLI,
     DIGAMMA,
@@ -29,7 +29,7 @@ from calque_core.ops.coefficients import (
     TRIGAMMA_TO_4,
     TRIGAMMA_TO_8,
 )
-from calque_core.ops.exponential import exp, log, pow, square
+from calque_core.ops.exponential import exp, log, pow
 from calque_core.ops.pieces import Pieces, Span, join
 from calque_core.ops.regions import Regions, region
 from calque_core.ops.rounding import floor

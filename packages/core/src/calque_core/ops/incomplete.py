@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core.ops.approximate import damping, declare_formula, deviance, polynomial, summed, where_any
-from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
+from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, square, sub
 from calque_core.ops.coefficients import TEMME
 from calque_core.ops.compare import bitwise_and, bitwise_not, bitwise_or, eq, ge, gt, le, lt, select
 from calque_core.ops.create import full_like
 from calque_core.ops.declare import FLOAT, insist
-from calque_core.ops.exponential import exp, expm1, log, log1p, pow, sqrt, square
+from calque_core.ops.exponential import exp, expm1, log, log1p, pow, sqrt
 from calque_core.ops.gamma import (
     LARGE,
     digamma_formula,
