@@ -14,8 +14,8 @@ from calque_core.late import late_names as _late_names
 # isort: off
 if _TYPE_CHECKING:
     from calque_core.ops.arithmetic import (
-        abs, abs_p, add, add_any, add_any_p, add_p, div, div_p, max, max_p, min, min_p, mul, mul_p, neg, neg_p, rem,
-        rem_p, sign, sign_p, sub, sub_p,
+        abs, abs_p, add, add_any, add_any_p, add_p, div, div_p, integer_pow, integer_pow_p, max, max_p, min, min_p, mul,
+        mul_p, neg, neg_p, reciprocal, rem, rem_p, sign, sign_p, square, square_p, sub, sub_p,
     )
     from calque_core.ops.broadcast import (
         broadcast, broadcast_in_dim, broadcast_in_dim_p, broadcast_like, broadcast_shapes, broadcast_to_rank,
@@ -58,11 +58,15 @@ if _TYPE_CHECKING:
         ppermute, ppermute_p, pshuffle, psum_scatter, psum_scatter_p, pswapaxes,
     )
     from calque_core.ops.exponential import (
-        cbrt, cbrt_p, exp, exp2, exp2_p, exp_p, expm1, expm1_p, integer_pow, integer_pow_p, log, log1p, log1p_p, log_p,
-        pow, pow_p, reciprocal, rsqrt, rsqrt_p, sqrt, sqrt_p, square, square_p,
+        cbrt, cbrt_p, exp, exp2, exp2_p, exp_p, expm1, expm1_p, log, log1p, log1p_p, log_p, pow, pow_p, rsqrt, rsqrt_p,
+        sqrt, sqrt_p,
     )
     from calque_core.ops.ffi import ffi_call_p
     from calque_core.ops.gather import GatherDimensionNumbers, gather, gather_p
+    from calque_core.ops.hyperbolic import (
+        acosh, acosh_p, asinh, asinh_p, atanh, atanh_p, cosh, cosh_p, sinh, sinh_p, tanh, tanh_p, tanh_slope,
+        tanh_slope_p,
+    )
     from calque_core.ops.jit import jit_p
     from calque_core.ops.joining import (
         concatenate, concatenate_p, split, split_p, stack, stack_p, tile, tile_p, unstack, unstack_p,
@@ -105,9 +109,7 @@ if _TYPE_CHECKING:
     from calque_core.ops.threefry import threefry2x32, threefry2x32_p
     from calque_core.ops.top_k import approx_max_k, approx_min_k, top_k, top_k_p
     from calque_core.ops.trigonometric import (
-        acos, acos_p, acosh, acosh_p, asin, asin_p, asinh, asinh_p, atan, atan2, atan2_p, atan_p, atanh, atanh_p, cos,
-        cos_p, cosh, cosh_p, sin, sin_p, sinh, sinh_p, tan, tan_p, tanh, tanh_p, tanh_slope,
-        tanh_slope_p,
+        acos, acos_p, asin, asin_p, atan, atan2, atan2_p, atan_p, cos, cos_p, sin, sin_p, tan, tan_p,
     )
     from calque_core.ops.updates import scatter_apply
     from calque_core.ops.while_loop import fori_loop, while_loop, while_p
@@ -118,8 +120,8 @@ if _TYPE_CHECKING:
 # Each module is imported when a program first uses one of its names.
 _LATE = {
     "calque_core.ops.arithmetic": (
-        "abs, abs_p, add, add_any, add_any_p, add_p, div, div_p, max, max_p, min, min_p, mul, mul_p, neg, neg_p, rem, "
-        "rem_p, sign, sign_p, sub, sub_p"
+        "abs, abs_p, add, add_any, add_any_p, add_p, div, div_p, integer_pow, integer_pow_p, max, max_p, min, min_p, "
+        "mul, mul_p, neg, neg_p, reciprocal, rem, rem_p, sign, sign_p, square, square_p, sub, sub_p"
     ),
     "calque_core.ops.broadcast": (
         "broadcast, broadcast_in_dim, broadcast_in_dim_p, broadcast_like, broadcast_shapes, broadcast_to_rank, "
@@ -160,11 +162,15 @@ _LATE = {
         "ppermute, ppermute_p, pshuffle, psum_scatter, psum_scatter_p, pswapaxes"
     ),
     "calque_core.ops.exponential": (
-        "cbrt, cbrt_p, exp, exp2, exp2_p, exp_p, expm1, expm1_p, integer_pow, integer_pow_p, log, log1p, log1p_p, "
-        "log_p, pow, pow_p, reciprocal, rsqrt, rsqrt_p, sqrt, sqrt_p, square, square_p"
+        "cbrt, cbrt_p, exp, exp2, exp2_p, exp_p, expm1, expm1_p, log, log1p, log1p_p, log_p, pow, pow_p, rsqrt, "
+        "rsqrt_p, sqrt, sqrt_p"
     ),
     "calque_core.ops.ffi": "ffi_call_p",
     "calque_core.ops.gather": "GatherDimensionNumbers, gather, gather_p",
+    "calque_core.ops.hyperbolic": (
+        "acosh, acosh_p, asinh, asinh_p, atanh, atanh_p, cosh, cosh_p, sinh, sinh_p, tanh, tanh_p, tanh_slope, "
+        "tanh_slope_p"
+    ),
     "calque_core.ops.jit": "jit_p",
     "calque_core.ops.joining": (
         "concatenate, concatenate_p, split, split_p, stack, stack_p, tile, tile_p, unstack, unstack_p"
@@ -207,8 +213,7 @@ _LATE = {
     "calque_core.ops.threefry": "threefry2x32, threefry2x32_p",
     "calque_core.ops.top_k": "approx_max_k, approx_min_k, top_k, top_k_p",
     "calque_core.ops.trigonometric": (
-        "acos, acos_p, acosh, acosh_p, asin, asin_p, asinh, asinh_p, atan, atan2, atan2_p, atan_p, atanh, atanh_p, "
-        "cos, cos_p, cosh, cosh_p, sin, sin_p, sinh, sinh_p, tan, tan_p, tanh, tanh_p, tanh_slope, tanh_slope_p"
+        "acos, acos_p, asin, asin_p, atan, atan2, atan2_p, atan_p, cos, cos_p, sin, sin_p, tan, tan_p"
     ),
     "calque_core.ops.updates": "scatter_apply",
     "calque_core.ops.while_loop": "fori_loop, while_loop, while_p",

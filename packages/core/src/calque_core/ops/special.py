@@ -13,12 +13,12 @@ import numpy as np
 from calque_core.known.run import def_joint_evaluation
 from calque_core.ops import formulas
 from calque_core.ops.approximate import declare_formula, polynomial
-from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
+from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, square, sub
 from calque_core.ops.coefficients import SCALED_ERFC
 from calque_core.ops.compare import eq, le, lt, select
 from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
 from calque_core.ops.error_regions import ERF_REGIONS, ERF_SERIES, ERFC_REGIONS
-from calque_core.ops.exponential import complex_logistic_slope, exp, log, sqrt, square
+from calque_core.ops.exponential import complex_logistic_slope, exp, log, sqrt
 from calque_core.ops.operands import floating
 from calque_core.ops.rounding import floor
 from calque_core.types.avals import typeof
