@@ -9,13 +9,13 @@ NAMES = {
     "calque_pytree": (
         "DictKey FlattenedIndexKey GetAttrKey KeyEntry KeyPath Partial PyTreeDef Registry SequenceKey all all_leaves "
         "broadcast broadcast_prefix combine default_registry flatten flatten_axes flatten_one_level "
-        "flatten_one_level_with_keys flatten_with_path is_tree_node keystr late_function late_names leaves "
-        "leaves_with_path map map_with_path partition prefix_errors reduce reduce_associative register_dataclass "
-        "register_pytree_node register_pytree_node_class register_pytree_with_keys register_pytree_with_keys_class "
-        "register_static static static_key structure transpose tree_all tree_broadcast tree_flatten "
-        "tree_flatten_with_path tree_leaves tree_leaves_with_path tree_map tree_map_with_path tree_reduce "
-        "tree_reduce_associative tree_structure tree_transpose tree_unflatten treedef_children treedef_is_leaf "
-        "treedef_tuple unflatten"
+        "flatten_one_level_with_keys flatten_with_path is_tree_node keystr late_chapters late_function late_names "
+        "leaves leaves_with_path map map_with_path partition prefix_errors reduce reduce_associative "
+        "register_dataclass register_pytree_node register_pytree_node_class register_pytree_with_keys "
+        "register_pytree_with_keys_class register_static static static_key structure transpose tree_all "
+        "tree_broadcast tree_flatten tree_flatten_with_path tree_leaves tree_leaves_with_path tree_map "
+        "tree_map_with_path tree_reduce tree_reduce_associative tree_structure tree_transpose tree_unflatten "
+        "treedef_children treedef_is_leaf treedef_tuple unflatten"
     ),
     "calque_core": (
         "AbstractMesh AbstractValue ArrayMethods Atom CapturedConstant ClosedJaxpr ConcretizationTypeError "
