@@ -12,27 +12,43 @@ from calque_core.extend import late_function as _late_function
 
 # Each module is imported when a program first uses one of its names.
 _CHAPTERS = {
-    "": {
-        "calque_core": (
-            "PartitionSpec as P, ShapeDtypeStruct, config, effects_barrier, ensure_compile_time_eval, eval_shape, "
-            "float0, io_callback, make_jaxpr, named_call, named_scope, pure_callback, shard_map, typeof"
-        ),
-        "calque_autodiff": (
-            "check_grads, checkpoint, checkpoint_name, checkpoint_policies, custom_gradient, custom_jvp, "
-            "custom_linear_solve, custom_root, custom_rules, custom_vjp, grad, jvp, linear_call, linear_transpose, "
-            "linearize, print_saved_residuals, remat, saved_residuals, value_and_grad, vjp"
-        ),
-        "calque_core.config": (
-            "checking_leaks, debug_infs, debug_nans, default_device, default_matmul_precision, disable_jit, "
-            "enable_checks, known_operations, enable_x64, log_compiles, numpy_dtype_promotion, numpy_rank_promotion, "
-            "set_mesh"
-        ),
-        "calque_batching": "custom_vmap, map, sequential_vmap, vmap",
-        "calque": "debug, flatten_util, lax, nn, numpy, random, testing, tree",
-        "calque.jacobians": "hessian, hvp, jacfwd, jacobian, jacrev",
+    "derivatives": {
+        "calque_autodiff": "grad, value_and_grad, jvp, linearize, vjp, linear_transpose",
+        "calque.jacobians": "jacfwd, jacrev, jacobian, hessian, hvp",
         "calque_jet": "jet",
         "calque_core.lax": "stop_gradient",
     },
+    "functions with derivative rules of their own": {
+        "calque_autodiff": (
+            "custom_jvp, custom_vjp, custom_gradient, custom_rules, custom_root, custom_linear_solve, linear_call"
+        ),
+    },
+    "residuals of a derivative": {
+        "calque_autodiff": (
+            "checkpoint, remat, checkpoint_name, checkpoint_policies, saved_residuals, print_saved_residuals"
+        ),
+    },
+    "checking derivatives": {"calque_autodiff": "check_grads"},
+    "maps over axes": {"calque_batching": "vmap, map, custom_vmap, sequential_vmap"},
+    "programs divided over a mesh": {
+        "calque_core": "shard_map, PartitionSpec as P",
+        "calque_core.config": "set_mesh",
+    },
+    "programs and types": {
+        "calque_core": (
+            "make_jaxpr, eval_shape, ensure_compile_time_eval, named_scope, named_call, typeof, ShapeDtypeStruct, "
+            "float0"
+        ),
+    },
+    "calls to Python": {"calque_core": "pure_callback, io_callback, effects_barrier"},
+    "settings": {
+        "calque_core": "config",
+        "calque_core.config": (
+            "checking_leaks, debug_infs, debug_nans, default_device, default_matmul_precision, disable_jit, "
+            "enable_checks, enable_x64, known_operations, log_compiles, numpy_dtype_promotion, numpy_rank_promotion"
+        ),
+    },
+    "modules": {"calque": "debug, flatten_util, lax, nn, numpy, random, testing, tree"},
 }
 
 _UNLISTED = {  # names outside __all__

@@ -8,12 +8,12 @@ from calque_core.extend import late_function as _late_function
 
 # Each module is imported when a program first uses one of its names.
 _CHAPTERS = {
-    "": {
+    "transforms": {
         "calque_numpy.transforms": (
             "fft, ifft, rfft, irfft, hfft, ihfft, fft2, ifft2, rfft2, irfft2, fftn, ifftn, rfftn, irfftn"
         ),
-        "calque_numpy.frequencies": "fftfreq, rfftfreq, fftshift, ifftshift",
     },
+    "frequencies": {"calque_numpy.frequencies": "fftfreq, rfftfreq, fftshift, ifftshift"},
 }
 
 __getattr__, __dir__, __all__ = _late_chapters(

@@ -8,13 +8,17 @@ from calque_core.extend import late_function as _late_function
 
 # Each module is imported when a program first uses one of its names.
 _CHAPTERS = {
-    "": {
-        "calque_numpy.spectra": "eigh, eigvalsh, eig, eigvals, svd, svdvals",
+    "eigenvalues and singular values": {"calque_numpy.spectra": "eigh, eigvalsh, eig, eigvals, svd, svdvals"},
+    "systems of equations, determinants": {
         "calque_numpy.equations": "solve, inv, det, slogdet, tensorsolve, tensorinv",
-        "calque_numpy.factors": "cholesky, qr, matrix_power, multi_dot",
-        "calque_numpy.least_squares": "pinv, lstsq, matrix_rank",
+    },
+    "factors and powers": {"calque_numpy.factors": "cholesky, qr, matrix_power, multi_dot"},
+    "least squares": {"calque_numpy.least_squares": "pinv, lstsq, matrix_rank"},
+    "norms": {
         "calque_numpy.norms": "norm, vector_norm, matrix_norm",
         "calque_numpy.condition": "cond",
+    },
+    "functions of NumPy for stacks of matrices": {
         "calque_numpy.stacks": "diagonal, trace, matrix_transpose, outer, cross, vecdot, matmul, tensordot",
     },
 }

@@ -10,14 +10,21 @@ from calque_core.extend import late_chapters as _late_chapters
 
 # Each module is imported when a program first uses one of its names.
 _CHAPTERS = {
-    "": {
-        "calque_numpy.scipy.systems": (
-            "solve, solve_triangular, lu, lu_factor, lu_solve, cholesky, cho_factor, cho_solve, qr, qr_multiply"
-        ),
-        "calque_numpy.scipy.schur_forms": "solve_sylvester, schur, rsf2csf, hessenberg, sqrtm, funm",
+    "systems of equations": {
+        "calque_numpy.scipy.systems": "solve, solve_triangular",
+        "calque_numpy.scipy.schur_forms": "solve_sylvester",
         "calque_numpy.linalg": "inv, det",
-        "calque_numpy.scipy.spectra": "eigh, eigh_tridiagonal, svd, polar",
+    },
+    "factors": {
+        "calque_numpy.scipy.systems": "lu, lu_factor, lu_solve, cholesky, cho_factor, cho_solve, qr, qr_multiply",
+    },
+    "eigenvalues and singular values": {"calque_numpy.scipy.spectra": "eigh, eigh_tridiagonal, svd, polar"},
+    "Schur forms": {"calque_numpy.scipy.schur_forms": "schur, rsf2csf, hessenberg"},
+    "functions of matrices": {
         "calque_numpy.scipy.exponential": "expm, expm_frechet",
+        "calque_numpy.scipy.schur_forms": "sqrtm, funm",
+    },
+    "matrices of a special form": {
         "calque_numpy.scipy.special_matrices": (
             "toeplitz, circulant, hankel, companion, fiedler, fiedler_companion, leslie, convolution_matrix, block_diag"
         ),

@@ -22,9 +22,9 @@ from calque_numpy.scipy.constant_matrices import (
 )
 
 __all__ = [
-    "solve", "solve_triangular", "lu", "lu_factor", "lu_solve", "cholesky", "cho_factor", "cho_solve", "qr",
-    "qr_multiply", "solve_sylvester", "schur", "rsf2csf", "hessenberg", "sqrtm", "funm", "inv", "det", "eigh",
-    "eigh_tridiagonal", "svd", "polar", "expm", "expm_frechet", "toeplitz", "circulant", "hankel", "companion",
-    "fiedler", "fiedler_companion", "leslie", "convolution_matrix", "block_diag", "hilbert", "invhilbert", "pascal",
-    "invpascal", "hadamard", "helmert", "dft",
+    "solve", "solve_triangular", "solve_sylvester", "inv", "det", "lu", "lu_factor", "lu_solve", "cholesky",
+    "cho_factor", "cho_solve", "qr", "qr_multiply", "eigh", "eigh_tridiagonal", "svd", "polar", "schur", "rsf2csf",
+    "hessenberg", "expm", "expm_frechet", "sqrtm", "funm", "toeplitz", "circulant", "hankel", "companion", "fiedler",
+    "fiedler_companion", "leslie", "convolution_matrix", "block_diag", "hilbert", "invhilbert", "pascal", "invpascal",
+    "hadamard", "helmert", "dft",
 ]

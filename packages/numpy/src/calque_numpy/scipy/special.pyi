@@ -1,8 +1,8 @@
 # `python tests/docs/public_api.py` writes this file from the names in the module.
 
 from calque_numpy.scipy.probability import (
-    expit as expit, logit as logit, erf as erf, erfc as erfc, erfinv as erfinv, xlogy as xlogy, xlog1py as xlog1py,
-    entr as entr, rel_entr as rel_entr, kl_div as kl_div,
+    expit as expit, logit as logit, xlogy as xlogy, xlog1py as xlog1py, entr as entr, rel_entr as rel_entr,
+    kl_div as kl_div, erf as erf, erfc as erfc, erfinv as erfinv,
 )
 from calque_numpy.scipy.softmax import logsumexp as logsumexp, softmax as softmax, log_softmax as log_softmax
 from calque_numpy.scipy.faddeeva import erfcx as erfcx, dawsn as dawsn, wofz as wofz, fresnel as fresnel
@@ -21,8 +21,8 @@ from calque_numpy.scipy.gauss import hyp2f1 as hyp2f1
 from calque_numpy.scipy.spherical import sph_harm_y as sph_harm_y
 
 __all__ = [
-    "expit", "logit", "erf", "erfc", "erfinv", "xlogy", "xlog1py", "entr", "rel_entr", "kl_div", "logsumexp", "softmax",
-    "log_softmax", "erfcx", "dawsn", "wofz", "fresnel", "ndtr", "log_ndtr", "ndtri", "owens_t", "boxcox", "boxcox1p",
+    "expit", "logit", "xlogy", "xlog1py", "entr", "rel_entr", "kl_div", "logsumexp", "softmax", "log_softmax", "erf",
+    "erfc", "erfinv", "erfcx", "dawsn", "wofz", "fresnel", "ndtr", "log_ndtr", "ndtri", "owens_t", "boxcox", "boxcox1p",
     "exp1", "expi", "expn", "sici", "spence", "gamma", "gammaln", "loggamma", "gammasgn", "multigammaln", "beta",
     "betaln", "betainc", "gammainc", "gammaincc", "digamma", "psi", "polygamma", "zeta", "factorial", "poch", "comb",
     "bernoulli", "i0", "i0e", "i1", "i1e", "bessel_jn", "hyp1f1", "hyp2f1", "sph_harm_y",
