@@ -7,20 +7,20 @@ modules of autodiff that a first gradient adds, and those of the standard librar
 
 from __future__ import annotations
 
-import ast
 import importlib
 import json
 import pkgutil
 import subprocess
 import sys
 from functools import cache
-from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import calque_special  # noqa: F401
 import calque_xla_backend  # noqa: F401
 from calque_core.primitives.families import columns, modules_of
+from calque_pytree.late import _packages
 
 STANDARD = {"__future__", "_bisect", "bisect"}  # that NumPy's import leaves out, in some Python
 LOADED = {  # the standard library and NumPy, and our own packages
@@ -64,9 +64,11 @@ LATE = [  # packages with names that are loaded late
     "calque_batching",
     "calque_core",
     "calque_core.extend",
+    "calque_core.extend.numpy_functions",
     "calque_core.lax",
     "calque_linalg",
     "calque_linalg.kit",
+    "calque_jet",
     "calque_numpy",
     "calque_numpy.fft",
     "calque_numpy.linalg",
@@ -216,19 +218,10 @@ def test_what_is_loaded_late_leaves_traced_and_compiled_programs_valid():
 
 
 @pytest.mark.parametrize("package", LATE)
-def test_the_names_for_type_checkers_are_the_names_that_are_loaded_late(package):
-    module = importlib.import_module(package)
-    expected = {origin: split(names) for origin, names in module._LATE.items()}
-    if package == "calque":
-        expected["calque_xla_backend"] = set(module._BACKEND_NAMES)
-        expected["calque"] |= set(module._BACKEND_MODULES)
-    assert typed_names(module.__file__) == expected
-
-
-@pytest.mark.parametrize("package", LATE)
 def test_no_late_name_is_hidden_by_a_module_of_the_package(package):
     module = importlib.import_module(package)
-    late = {alias for name, names in module._LATE.items() if name != package for alias in split(names)}
+    late = {name for name, (origin, _) in _packages[package].origins.items() if origin != package}
+    assert late >= {name for name in module.__all__ if not isinstance(getattr(module, name), ModuleType)}
     assert late & {found.name for found in pkgutil.iter_modules(getattr(module, "__path__", []))} == set()
 
 
@@ -249,14 +242,3 @@ def modules_in(package: str, folders: dict[str, str]) -> set[str]:
     inner = {f"{package}.{folder}.{name}" for folder, names in folders.items() if folder for name in names.split()}
     outer = {f"{package}.{name}" for name in [*folders[""].split(), *filter(None, folders)]}
     return inner | outer | {package}
-
-
-def split(names: str) -> set[str]:
-    return {part.strip().partition(" as ")[2] or part.strip() for part in names.split(",")}
-
-
-def typed_names(file: str) -> dict[str, set[str]]:
-    """Return the names that a file imports for type checkers, by module."""
-    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
-    (block,) = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "_TYPE_CHECKING"]
-    return {node.module: {name.asname or name.name for name in node.names} for node in block.body}

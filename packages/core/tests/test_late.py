@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from calque_core import Trace, config, current_trace, evaluation, lax, tracing
-from calque_core.late import import_at_rest, late_function, late_names
+from calque_core.late import import_at_rest, late_chapters, late_function, late_names
 
 
 @pytest.fixture
@@ -59,6 +59,18 @@ def test_another_function_answers_for_other_names():
     get, _ = late_names("another_package", {"math": "pi"}, missing=lambda name: f"no {name}")
     assert get("pi") == math.pi
     assert get("pie") == "no pie"
+
+
+def test_chapters_are_imported_at_rest_with_advice_about_unknown_names(module_of):
+    name = module_of("from calque_core import current_trace\nseen = current_trace()\n")
+    chapters = {"traces": {name: "seen"}, "numbers": {"math": "pi, tau as whole_turn"}}
+    get, names, public = late_chapters("calque_core.part", chapters, unlisted={"math": "e"})
+    with tracing(Trace(current_trace())):
+        assert get("seen") is evaluation
+    assert public == ["seen", "pi", "whole_turn"]
+    assert names() == ["e", "pi", "seen", "whole_turn"]
+    with pytest.raises(AttributeError, match=r"calque_core\.part has no attribute 'vmap'\. Use calque_batching\.vmap"):
+        get("vmap")
 
 
 def test_the_function_that_adapts_values_is_given_by_keyword():

@@ -9,13 +9,13 @@ NAMES = {
     "calque_pytree": (
         "DictKey FlattenedIndexKey GetAttrKey KeyEntry KeyPath Partial PyTreeDef Registry SequenceKey all all_leaves "
         "broadcast broadcast_prefix combine default_registry flatten flatten_axes flatten_one_level "
-        "flatten_one_level_with_keys flatten_with_path is_tree_node keystr late_function late_names leaves "
-        "leaves_with_path map map_with_path partition prefix_errors reduce reduce_associative register_dataclass "
-        "register_pytree_node register_pytree_node_class register_pytree_with_keys register_pytree_with_keys_class "
-        "register_static static static_key structure transpose tree_all tree_broadcast tree_flatten "
-        "tree_flatten_with_path tree_leaves tree_leaves_with_path tree_map tree_map_with_path tree_reduce "
-        "tree_reduce_associative tree_structure tree_transpose tree_unflatten treedef_children treedef_is_leaf "
-        "treedef_tuple unflatten"
+        "flatten_one_level_with_keys flatten_with_path is_tree_node keystr late_chapters late_function late_names "
+        "leaves leaves_with_path map map_with_path partition prefix_errors reduce reduce_associative "
+        "register_dataclass register_pytree_node register_pytree_node_class register_pytree_with_keys "
+        "register_pytree_with_keys_class register_static static static_key structure transpose tree_all "
+        "tree_broadcast tree_flatten tree_flatten_with_path tree_leaves tree_leaves_with_path tree_map "
+        "tree_map_with_path tree_reduce tree_reduce_associative tree_structure tree_transpose tree_unflatten "
+        "treedef_children treedef_is_leaf treedef_tuple unflatten"
     ),
     "calque_core": (
         "AbstractMesh AbstractValue ArrayMethods Atom CapturedConstant ClosedJaxpr ConcretizationTypeError "
@@ -108,6 +108,13 @@ NAMES = {
         "bessel_i0e bessel_i0e_p bessel_i1e bessel_i1e_p betainc digamma digamma_p igamma igamma_grad_a "
         "igamma_grad_a_p igamma_p igammac igammac_p lgamma lgamma_p polygamma polygamma_p random_gamma_grad "
         "random_gamma_grad_p regularized_incomplete_beta_p zeta zeta_p"
+    ),
+    "calque_signal": (
+        "ConvDimensionNumbers ConvGeneralDilatedDimensionNumbers FftType conv conv_dimension_numbers "
+        "conv_general_dilated conv_general_dilated_local conv_general_dilated_p conv_general_dilated_patches "
+        "conv_transpose conv_with_general_padding fft fft_p padtype_to_pads reduce_window reduce_window_max_p "
+        "reduce_window_min_p reduce_window_p reduce_window_sum_p select_and_gather_add select_and_gather_add_p "
+        "select_and_scatter select_and_scatter_add select_and_scatter_add_p select_and_scatter_p"
     ),
     "calque_numpy": (
         "abs absolute acos acosh add all allclose amax amin angle any append apply_along_axis apply_over_axes arange "

@@ -5,52 +5,32 @@ is in `ops`; its rules are in modules of the same path: those for derivatives an
 in `series`, for compilation in `lowerings`.  They are imported when a transformation first meets the primitive.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late
-
 from calque_core import register_internal_folder as _register_internal_folder
-from calque_core.extend import late_names as _late_names
+from calque_core.extend import late_chapters as _late_chapters
 from calque_core.extend import rules_by_family as _rules_by_family
 
-# fmt: off
-# isort: off
-if _TYPE_CHECKING:
-    from calque_signal.ops.convolution import conv_general_dilated, conv_general_dilated_p
-    from calque_signal.ops.convolution_forms import (
-        conv, conv_general_dilated_local, conv_general_dilated_patches, conv_transpose, conv_with_general_padding,
-    )
-    from calque_signal.ops.convolution_layouts import (
-        ConvDimensionNumbers, ConvGeneralDilatedDimensionNumbers, conv_dimension_numbers,
-    )
-    from calque_signal.ops.fft import FftType, fft, fft_p
-    from calque_signal.ops.paddings import padtype_to_pads
-    from calque_signal.ops.reduce_window import (
-        reduce_window, reduce_window_max_p, reduce_window_min_p, reduce_window_p, reduce_window_sum_p,
-    )
-    from calque_signal.ops.select_and_scatter import (
-        select_and_gather_add, select_and_gather_add_p, select_and_scatter, select_and_scatter_add,
-        select_and_scatter_add_p, select_and_scatter_p,
-    )
-# isort: on
-# fmt: on
-
 # Each module is imported when a program first uses one of its names.
-_LATE = {
-    "calque_signal.ops.convolution": "conv_general_dilated, conv_general_dilated_p",
-    "calque_signal.ops.convolution_forms": (
-        "conv, conv_general_dilated_local, conv_general_dilated_patches, conv_transpose, conv_with_general_padding"
-    ),
-    "calque_signal.ops.convolution_layouts": (
-        "ConvDimensionNumbers, ConvGeneralDilatedDimensionNumbers, conv_dimension_numbers"
-    ),
-    "calque_signal.ops.fft": "FftType, fft, fft_p",
-    "calque_signal.ops.paddings": "padtype_to_pads",
-    "calque_signal.ops.reduce_window": (
-        "reduce_window, reduce_window_max_p, reduce_window_min_p, reduce_window_p, reduce_window_sum_p"
-    ),
-    "calque_signal.ops.select_and_scatter": (
-        "select_and_gather_add, select_and_gather_add_p, select_and_scatter, select_and_scatter_add, "
-        "select_and_scatter_add_p, select_and_scatter_p"
-    ),
+_CHAPTERS = {
+    "Fourier transforms": {"calque_signal.ops.fft": "fft, FftType, fft_p"},
+    "convolution": {
+        "calque_signal.ops.convolution": "conv_general_dilated, conv_general_dilated_p",
+        "calque_signal.ops.convolution_forms": (
+            "conv, conv_with_general_padding, conv_transpose, conv_general_dilated_patches, conv_general_dilated_local"
+        ),
+        "calque_signal.ops.convolution_layouts": (
+            "conv_dimension_numbers, ConvDimensionNumbers, ConvGeneralDilatedDimensionNumbers"
+        ),
+    },
+    "windows that slide over an array": {
+        "calque_signal.ops.paddings": "padtype_to_pads",
+        "calque_signal.ops.reduce_window": (
+            "reduce_window, reduce_window_p, reduce_window_sum_p, reduce_window_max_p, reduce_window_min_p"
+        ),
+        "calque_signal.ops.select_and_scatter": (
+            "select_and_gather_add, select_and_scatter_add, select_and_scatter, select_and_gather_add_p, "
+            "select_and_scatter_add_p, select_and_scatter_p"
+        ),
+    },
 }
 
 _register_internal_folder(__path__[0])
@@ -63,18 +43,4 @@ _rules_by_family(f"{__name__}.lowerings", of=_OPS, kinds=("lowering",))
 
 __version__ = "0.1.0"
 
-__all__ = [
-    # Fourier transforms
-    "fft", "FftType", "fft_p",
-    # convolution
-    "conv_general_dilated", "conv", "conv_with_general_padding", "conv_transpose", "conv_general_dilated_patches",
-    "conv_general_dilated_local", "conv_dimension_numbers", "ConvDimensionNumbers",
-    "ConvGeneralDilatedDimensionNumbers", "conv_general_dilated_p",
-    # windows that slide over an array
-    "padtype_to_pads", "reduce_window", "reduce_window_p", "reduce_window_sum_p", "reduce_window_max_p",
-    "reduce_window_min_p", "select_and_gather_add", "select_and_scatter_add", "select_and_scatter",
-    "select_and_gather_add_p", "select_and_scatter_add_p", "select_and_scatter_p",
-]  # fmt: skip
-
-if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name
-    __getattr__, __dir__ = _late_names(__name__, _LATE)
+__getattr__, __dir__, __all__ = _late_chapters(__name__, _CHAPTERS)
