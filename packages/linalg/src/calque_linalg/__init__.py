@@ -1,4 +1,4 @@
-"""Linear algebra with all its rules: factorizations, eigenvalues, systems of equations, functions of matrices.
+"""Linear algebra with all its rules: factorisations, eigenvalues, systems of equations, functions of matrices.
 
 A family of `calque_core.lax`, in a package on core alone.  A primitive with its type rule and its evaluation by NumPy
 is in `ops`; its rules are in modules of the same path: those for derivatives and batches in `rules`, for Taylor series
@@ -71,7 +71,7 @@ __all__ = [
     "eigh", "eig", "svd", "eigh_p", "eig_p", "svd_p", "pinv", "pinv_p", "symmetric_product",
     # similar matrices of a simpler form
     "hessenberg", "tridiagonal", "schur", "hessenberg_p", "tridiagonal_p", "schur_p",
-    # factorizations
+    # factorisations
     "cholesky", "lu", "lu_pivots_to_permutation", "qr", "cholesky_p", "lu_p", "lu_pivots_to_permutation_p", "qr_p",
     "cholesky_update", "cholesky_update_p",
     # functions of matrices
