@@ -1,4 +1,4 @@
-"""Linear algebra with all its rules: factorizations, eigenvalues, systems of equations, functions of matrices.
+"""Linear algebra with all its rules: factorisations, eigenvalues, systems of equations, functions of matrices.
 
 A family of `calque_core.lax`, in a package on core alone.  A primitive with its type rule and its evaluation by NumPy
 is in `ops`; its rules are in modules of the same path: those for derivatives and batches in `rules`, for Taylor series
@@ -25,7 +25,7 @@ _CHAPTERS = {
     "similar matrices of a simpler form": {
         "calque_linalg.ops.similarity": "hessenberg, tridiagonal, schur, hessenberg_p, tridiagonal_p, schur_p",
     },
-    "factorizations": {
+    "factorisations": {
         "calque_linalg.ops.factorizations": (
             "cholesky, lu, lu_pivots_to_permutation, qr, cholesky_p, lu_p, lu_pivots_to_permutation_p, qr_p"
         ),
