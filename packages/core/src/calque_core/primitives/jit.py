@@ -8,3 +8,4 @@ from __future__ import annotations
 from calque_core.primitives.primitive import Primitive
 
 jit_p = Primitive("jit", multiple_results=True)
+jit_p.takes_weak = True
