@@ -70,7 +70,21 @@ def evaluated_by_numpy(package: str, name: str, value: Value) -> Value:
     """
     theirs = getattr(import_at_rest(package.removeprefix("calque_")), name, None)
     is_kept = theirs is value or isinstance(theirs, type) or name in _IN_PLACE or name in _OF_DTYPES or name in _OTHERS
-    return numpy_first(name, theirs, value, package) if callable(theirs) and not is_kept else value
+    return numpy_first(name, _CAREFUL.get(name, theirs), value, package) if callable(theirs) and not is_kept else value
+
+
+def _round(a: Value, *options: Value, **named: Value) -> Value:
+    """Return NumPy's result; refuse numbers whose multiple by a power of ten overflows: NumPy returns NaN or infinity.
+
+    Raises: FloatingPointError.
+    """
+    if not options and not named:
+        return np.round(a)
+    with np.errstate(over="raise", invalid="raise"):
+        return np.round(a, *options, **named)
+
+
+_CAREFUL: dict[str, Function] = {"round": _round, "around": _round}  # ours computes what these refuse
 
 
 def numpy_first(name: str, numpy_function: Function, function: Function, module: str) -> Function:  # noqa: C901  (hot)

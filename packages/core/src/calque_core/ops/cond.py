@@ -57,6 +57,7 @@ BATCHED = ("select", "skip", "error")
 NO_OPERAND: Any = object()  # None is an operand
 
 cond_p = Primitive("cond", multiple_results=True)
+cond_p.takes_weak = True
 control_flow.add(cond_p)
 
 

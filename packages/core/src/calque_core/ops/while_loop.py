@@ -57,6 +57,7 @@ Value = Any
 CHECKPOINTS = 16  # the number of states that reverse mode keeps by default
 
 while_p = Primitive("while", multiple_results=True)
+while_p.takes_weak = True
 control_flow.add(while_p)
 
 

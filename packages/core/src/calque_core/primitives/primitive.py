@@ -77,6 +77,7 @@ class Primitive(Uncopied):
         "linearity",
         "multiple_results",
         "name",
+        "takes_weak",
         "weak_kinds",
     )
     _in_words, _instead = "a primitive", "Import the module that declares it instead."
@@ -92,6 +93,7 @@ class Primitive(Uncopied):
         self.name = name
         self.linearity = linearity
         self.weak_kinds = ""  # dtype kinds: if all operands are weak and of these, so is the result, as in Python
+        self.takes_weak = False  # evaluates programs, where a Python scalar stays one under every setting
         self.is_elementwise = False  # acts on each element alone; operands have equal shapes or rank 0
         self.multiple_results = multiple_results
         self.effects = effects

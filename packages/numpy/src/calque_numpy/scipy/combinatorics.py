@@ -58,16 +58,23 @@ def poch(z: Value, m: Value, /) -> Value:
     >>> np.round(poch(2.0, np.array([0.0, 1.0, 3.0])), 12)
     array([ 1.,  2., 24.])
     """
-    most = 150.0 if typeof(z).dtype.itemsize == 8 else 30.0  # the other factor is finite
+    tall, most, near, far = _TALL[typeof(z).dtype.itemsize]
     is_small = (z > 0.0) & (z < 1.0) & (m < most)  # poch(z, m) is z poch(z + 1, m - 1): the factor keeps its derivative
     first, step = lax.select(is_small, z + 1.0, z), lax.select(is_small, m - 1.0, m)
-    return lax.select(is_small, z, 1.0) * rising_p.bind(first, step, z + m)
+    # The other factor of a large m overflows before the product: it is divided by a power of two, and z multiplied.
+    binades = lax.select(is_small & (m >= tall), lax.select(z < 2.0**-10, lax.full_like(first, near), far), 0.0)
+    factor = lax.select(is_small, z, 1.0) * lax.stop_gradient(lax.exp2(binades))
+    return factor * rising_p.bind(first, step, z + m, binades)
 
 
-def _rising_formula(z: Value, m: Value, total: Value) -> Value:
-    """Return gamma(total) / gamma(z), where total is z + m."""
+# By the size of the dtype: gamma(m) is large, and too large; the binades by which z is multiplied near 0, or elsewhere.
+_TALL = {4: (30.0, 60.0, 126.0, 100.0), 8: (150.0, 400.0, 1022.0, 900.0)}
+
+
+def _rising_formula(z: Value, m: Value, total: Value, binades: Value) -> Value:
+    """Return gamma(total) / gamma(z) / 2**binades, where total is z + m."""
     sign = lax.mul(gammasgn(total), gammasgn(z))
-    out = lax.mul(sign, lax.exp(_log_rising(z, m, total)))
+    out = lax.mul(sign, lax.exp(_log_rising(z, m, total) - binades * math.log(2.0)))
     return lax.select(lax.bitwise_and(lax.eq(m, 0.0), lax.ne(out, out)), lax.full_like(z, 1.0), out)
 
 
@@ -75,9 +82,10 @@ def _rising_formula(z: Value, m: Value, total: Value) -> Value:
 rising_p = declare(
     "rising_factorial",
     _rising_formula,
-    lambda out, z, m, total: out * digamma_step(z, m, total),
-    lambda out, z, m, total: out * calque_special.digamma(total),
-    lambda out, z, m, total: lax.full_like(out, 0.0),
+    lambda out, z, m, total, _: out * digamma_step(z, m, total),
+    lambda out, z, m, total, _: out * calque_special.digamma(total),
+    lambda out, z, m, total, _: lax.full_like(out, 0.0),
+    lambda out, z, m, total, _: lax.full_like(out, 0.0),
 )
 
 
