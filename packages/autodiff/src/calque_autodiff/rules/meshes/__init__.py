@@ -1,0 +1,1 @@
+"""Named axes and meshes: collectives, exchanges, programs divided over devices."""

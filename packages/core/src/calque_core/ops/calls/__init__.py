@@ -1,0 +1,1 @@
+"""Programs in programs: calls, branches, loops, functions with rules of their own, calls to the host."""

@@ -1,0 +1,1 @@
+"""Arrays rearranged, cut, joined, broadcast and made."""

@@ -1,0 +1,1 @@
+"""Functions of one element of each operand: arithmetic, powers, comparisons, bits, error functions."""
