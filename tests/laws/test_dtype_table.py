@@ -30,7 +30,7 @@ PRECISIONS = "the names of precisions of products, which jax has chosen after dt
 ALLOWED = {
     "calque_core/types/dtypes.py": "the table",
     "calque_core/__init__.py": "annotations for type checkers, which cannot read a table; a test of core compares them",
-    "calque_core/ops/dot.py": PRECISIONS,
+    "calque_core/ops/reductions/dot.py": PRECISIONS,
     "calque_core/setting_values.py": PRECISIONS,
     "calque_core/config.py": PRECISIONS,
     "calque/doctor.py": "the packages of which the report has a line",

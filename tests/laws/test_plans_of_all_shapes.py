@@ -15,7 +15,7 @@ from test_plans import assert_same, outcome
 import calque
 import calque.scipy.special as special
 from calque_autodiff.known.tables import linearizations
-from calque_autodiff.rules import shape
+from calque_autodiff.rules.shapes import shape
 from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_core import ShapedArray, UnexpectedTracerError, config, lax
 from calque_core.known import table

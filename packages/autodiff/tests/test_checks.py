@@ -5,7 +5,7 @@ import pytest
 
 from calque_autodiff.checks import check_input, check_scalar_output
 from calque_core import Zero, current_trace, float0, typeof
-from calque_core.ops.tangents import (
+from calque_core.ops.calls.tangents import (
     check_outputs,
     check_same_structure,
     check_sequence,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import grad, jvp, linear_call, linear_transpose, linearize, partial_eval_jaxpr, vjp
-from calque_autodiff.rules.linear_call import tangent_jaxpr
+from calque_autodiff.rules.calls.linear_call import tangent_jaxpr
 from calque_core import check_jaxpr, eval_jaxpr, jaxpr_equal, lax, make_jaxpr, stage, typeof
 from calque_core.lax import linear_transpose_p
 

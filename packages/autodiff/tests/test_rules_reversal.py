@@ -5,7 +5,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from calque_autodiff.rules.reversal import fewest_turns, run_backwards, split
+from calque_autodiff.rules.calls.reversal import fewest_turns, run_backwards, split
 from calque_core import eval_jaxpr, make_jaxpr
 
 

@@ -19,7 +19,7 @@ from calque_autodiff import (
 from calque_core import Primitive, ShapedArray, check_jaxpr, dce_jaxpr, eval_jaxpr, float0, lax, make_jaxpr
 from calque_core.jaxprs.jaxpr import Literal, subjaxprs
 from calque_core.lax import cond, fori_loop, scan, scan_p, switch, while_loop
-from calque_core.ops.linear import Zero
+from calque_core.ops.calls.linear import Zero
 from calque_pytree import tree_leaves
 
 pytestmark = pytest.mark.sampled(keep=0.1)

@@ -5,7 +5,7 @@ import pytest
 
 from calque_autodiff import checkpoint_name
 from calque_autodiff import checkpoint_policies as policies
-from calque_autodiff.rules.saving import cut_jaxpr
+from calque_autodiff.rules.calls.saving import cut_jaxpr
 from calque_core import Primitive, check_jaxpr, dce_jaxpr, eval_jaxpr, jaxpr_equal, lax, make_jaxpr
 
 by_name = policies.save_only_these_names("hidden")

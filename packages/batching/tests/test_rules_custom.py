@@ -6,7 +6,7 @@ import pytest
 from calque_batching import vmap
 from calque_core import ShapedArray, UndefinedPrimal, Zero, eval_jaxpr, lax, make_jaxpr, typeof
 from calque_core.lax import custom_vjp_linear_p
-from calque_core.ops.custom import Pullback
+from calque_core.ops.calls.custom import Pullback
 
 F64 = ShapedArray((), "float64")
 XS = np.linspace(0.1, 0.9, 3)

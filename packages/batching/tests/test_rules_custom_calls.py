@@ -5,7 +5,7 @@ import pytest
 
 from calque_batching import vmap
 from calque_batching.batch_trace import AxisData
-from calque_batching.rules.custom import CustomBatch
+from calque_batching.rules.calls.custom import CustomBatch
 from calque_core import (
     CustomRules,
     ShapedArray,

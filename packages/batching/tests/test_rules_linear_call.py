@@ -4,7 +4,7 @@ import pytest
 from calque_batching import vmap
 from calque_core import check_jaxpr, eval_jaxpr, lax, make_jaxpr, stage, typeof
 from calque_core.lax import linear_call_p, linear_transpose_p
-from calque_core.ops.linear_call import linear_call
+from calque_core.ops.calls.linear_call import linear_call
 
 
 def scaled(r, x):

@@ -1,8 +1,8 @@
-"""Derivation of the coefficients in `calque_core.ops.coefficients`, in decimal arithmetic of 90 digits or more.
+"""Derivation of the coefficients of special functions, in decimal arithmetic of 90 digits or more.
 
-Run as a script, it writes that module; `test_ops_coefficients.py` compares the two.  A Chebyshev series of a function f
-has the coefficients 2/N sum f(cos a) cos(k a) over the N angles a = pi (2j + 1) / 2N.  The values of f come from power
-series and continued fractions that need no table.
+Run as a script, it writes `calque_core.ops.elementwise.coefficients`; `test_ops_coefficients.py` compares the two.  A
+Chebyshev series of a function f has the coefficients 2/N sum f(cos a) cos(k a) over the N angles a = pi (2j + 1) / 2N.
+The values of f come from power series and continued fractions that need no table.
 Source of the discrete orthogonality: Mason & Handscomb, Chebyshev Polynomials (2003), section 4.6.
 """
 
@@ -142,7 +142,7 @@ def module() -> str:
     return "\n".join([*lines, ""])
 
 
-TARGET = Path(__file__).parents[1] / "src/calque_core/ops/coefficients.py"
+TARGET = Path(__file__).parents[1] / "src/calque_core/ops/elementwise/coefficients.py"
 
 if __name__ == "__main__":
     TARGET.write_text(module(), encoding="utf-8")

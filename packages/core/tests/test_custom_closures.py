@@ -18,7 +18,7 @@ from calque_core import (
     typeof,
 )
 from calque_core.lax import custom_jvp_call_p
-from calque_core.ops.custom_closures import after_consts, check_unperturbed, close_rules
+from calque_core.ops.calls.custom_closures import after_consts, check_unperturbed, close_rules
 
 F64 = ShapedArray((), "float64")
 HIDDEN = {}

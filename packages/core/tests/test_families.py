@@ -44,7 +44,8 @@ def test_a_primitive_belongs_to_the_family_of_the_module_that_declares_it():
     from calque_core.lax import convert_element_type_p, jit_p, sin_p, sort_p  # noqa: PLC0415
 
     families = [p.family for p in (sin_p, sort_p, convert_element_type_p, jit_p)]
-    assert families == [f"calque_core.ops.{name}" for name in ("trigonometric", "sort", "convert", "jit")]
+    paths = ["elementwise.trigonometric", "indexing.sort", "elementwise.convert", "calls.jit"]
+    assert families == [f"calque_core.ops.{path}" for path in paths]
 
 
 def test_every_primitive_of_core_is_of_a_family_of_operations():

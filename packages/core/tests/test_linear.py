@@ -14,7 +14,7 @@ from calque_core import (
     make_jaxpr,
     typeof,
 )
-from calque_core.ops.linear import is_linear, is_nonzero, undefined_of, zero_of, zero_tangent, zeros_of
+from calque_core.ops.calls.linear import is_linear, is_nonzero, undefined_of, zero_of, zero_tangent, zeros_of
 
 AVALS = [ShapedArray(shape, dtype) for shape in [(), (3,), (2, 0)] for dtype in ("f4", "f8", "c16", "i4", "bool")]
 

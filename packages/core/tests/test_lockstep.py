@@ -4,7 +4,7 @@ import pytest
 from calque_core import AbstractMesh, debug, lax, make_jaxpr, shard_map
 from calque_core import PartitionSpec as P
 from calque_core.jaxprs.named_axes import communicated_axes
-from calque_core.ops.lockstep import positions_of
+from calque_core.ops.meshes.lockstep import positions_of
 
 LINE, PLANE = AbstractMesh((4,), ("i",)), AbstractMesh((2, 2), ("x", "y"))
 ROWS, X = P("i"), np.arange(4.0)

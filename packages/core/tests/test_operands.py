@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import ShapedArray, ShapeError, config, eval_jaxpr, lax, make_jaxpr, typeof
-from calque_core.ops.operands import (
+from calque_core.ops.elementwise.operands import (
     binary,
     broadcast_operands,
     float_dtype,

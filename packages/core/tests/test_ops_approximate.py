@@ -5,7 +5,7 @@ import pytest
 
 from calque_core import ShapeError, config, lax, make_jaxpr
 from calque_core.known import table
-from calque_core.ops import approximate
+from calque_core.ops.elementwise import approximate
 
 
 def halved(x):

@@ -22,7 +22,7 @@ from calque_core import (
     pure_callback,
 )
 from calque_core.extend import register_effects_barrier
-from calque_core.ops import callback as callbacks
+from calque_core.ops.calls import callback as callbacks
 
 F64 = ShapeDtypeStruct((), np.float64)
 

@@ -5,7 +5,7 @@ from calque_core import AbstractMesh, ShapedArray, fold_constants, lax, make_jax
 from calque_core import PartitionSpec as P
 from calque_core.context import entered
 from calque_core.jaxprs.named_axes import named_axes
-from calque_core.ops.cond import cond
+from calque_core.ops.calls.cond import cond
 from calque_core.staging.stage import stage
 
 SUMMING = [lax.psum, lax.pmean, lax.pmax, lax.pmin]

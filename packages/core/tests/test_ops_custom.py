@@ -27,7 +27,7 @@ from calque_core import (
     tracing,
 )
 from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p
-from calque_core.ops.custom import Pullback
+from calque_core.ops.calls.custom import Pullback
 from calque_core.traces.trace import only_evaluates
 
 F64 = ShapedArray((), "float64")

@@ -20,7 +20,7 @@ from calque_core import (
     typeof,
 )
 from calque_core.lax import jit_p
-from calque_core.ops.jit import (
+from calque_core.ops.calls.jit import (
     check_operands,
     forwarded_inputs,
     means,

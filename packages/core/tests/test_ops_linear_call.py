@@ -7,7 +7,7 @@ import pytest
 
 from calque_core import ShapedArray, check_jaxpr, dce_jaxpr, eval_jaxpr, interpret, lax, make_jaxpr, stage, typeof
 from calque_core.lax import linear_call_p, linear_transpose_p
-from calque_core.ops.linear_call import linear_call
+from calque_core.ops.calls.linear_call import linear_call
 
 HERE = "test_ops_linear_call.py"
 

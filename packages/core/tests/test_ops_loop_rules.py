@@ -1,7 +1,7 @@
 import numpy as np
 
 from calque_core import config, eval_jaxpr, lax, make_jaxpr
-from calque_core.ops.loop_rules import Loop, consts_first, marked_carries, split_while
+from calque_core.ops.calls.loop_rules import Loop, consts_first, marked_carries, split_while
 
 
 def test_marks_spread_over_carries_until_no_step_adds_one():

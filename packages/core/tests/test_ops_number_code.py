@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calque_core import lax, make_jaxpr
-from calque_core.ops.number_code import code_of_numbers
+from calque_core.ops.elementwise.number_code import code_of_numbers
 
 NUMBERS = [2.718281828459045, -0.0, 1e-320, 5.5e300, math.inf, -math.inf, math.nan]
 

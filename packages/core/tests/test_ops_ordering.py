@@ -5,7 +5,7 @@ import pytest
 
 from calque_core import eval_jaxpr, lax, make_jaxpr
 from calque_core.errors import ShapeError
-from calque_core.ops import ordering
+from calque_core.ops.elementwise import ordering
 
 NAMES = ["less", "less_equal", "greater", "greater_equal"]
 PARTS = [-np.inf, -1.0, -0.0, 0.0, 2.0, np.inf, np.nan]

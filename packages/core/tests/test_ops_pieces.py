@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from calque_core import make_jaxpr
-from calque_core.ops import error_regions
-from calque_core.ops.number_code import code_of_numbers
-from calque_core.ops.pieces import Pieces, Span, join_pieces
+from calque_core.ops.elementwise import error_regions
+from calque_core.ops.elementwise.number_code import code_of_numbers
+from calque_core.ops.elementwise.pieces import Pieces, Span, join_pieces
 
 TABLES = {pieces.primitive.name: pieces for pieces in vars(error_regions).values() if isinstance(pieces, Pieces)}
 

@@ -5,7 +5,7 @@ import pytest
 
 from calque_core import jaxpr_as_fun, lax, make_jaxpr
 from calque_core.errors import ShapeError
-from calque_core.ops.computations import is_elementwise
+from calque_core.ops.reductions.computations import is_elementwise
 from calque_core.staging.stage import stage
 
 X = np.random.default_rng(0).normal(size=(3, 4, 5))

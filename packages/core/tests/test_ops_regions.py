@@ -7,9 +7,9 @@ import pytest
 
 from calque_core import lax, make_jaxpr
 from calque_core.known.run import StraightLine
-from calque_core.ops import regions
-from calque_core.ops.approximate import declare_formula, evaluate_together
-from calque_core.ops.regions import BLOCK, MOST_NUMBERS, Regions, odd, region
+from calque_core.ops.elementwise import regions
+from calque_core.ops.elementwise.approximate import declare_formula, evaluate_together
+from calque_core.ops.elementwise.regions import BLOCK, MOST_NUMBERS, Regions, odd, region
 
 HALF = np.nextafter(2.0, 0.0)
 

@@ -17,7 +17,7 @@ from calque_core import (
     typeof,
 )
 from calque_core.lax import scan, scan_p
-from calque_core.ops import loops
+from calque_core.ops.calls import loops
 from calque_pytree import register_pytree_node, tree_flatten, tree_map
 
 HERE = "test_ops_scan.py"

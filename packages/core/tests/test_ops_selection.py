@@ -1,8 +1,8 @@
 import numpy as np
 
 from calque_core import lax
-from calque_core.ops.broadcast import broadcast_reduced, spread
-from calque_core.ops.selection import extremes
+from calque_core.ops.reductions.selection import extremes
+from calque_core.ops.shapes.broadcast import broadcast_reduced, spread
 
 
 def test_extreme_elements_are_marked_and_counted():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import float0, make_jaxpr, typeof
-from calque_core.ops.spaces import check_floating, space_of
+from calque_core.ops.calls.spaces import check_floating, space_of
 
 PAIR = {"u": np.zeros((2, 3)), "v": (1.0, np.float32(2.0))}
 

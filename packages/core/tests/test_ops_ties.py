@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from calque_core import lax
-from calque_core.ops.ties import share
+from calque_core.ops.elementwise.ties import share
 
 
 @pytest.mark.parametrize(("x", "want"), [(1.0, 0.0), (2.0, 0.5), (3.0, 1.0), (np.nan, 0.0)])

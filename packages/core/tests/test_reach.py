@@ -14,7 +14,7 @@ from calque_core.frames.reach import reach
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.known import table
 from calque_core.known.table import KnownOperations
-from calque_core.ops import cond as control_flow
+from calque_core.ops.calls import cond as control_flow
 
 SCALE = 2.0
 TABLE = {"scale": 2.0}

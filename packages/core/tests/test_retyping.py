@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from calque_core import ShapedArray, lax, make_jaxpr
-from calque_core.ops.retyping import derived_types
+from calque_core.ops.calls.retyping import derived_types
 
 F32, I32, F64 = (np.dtype(name) for name in ("float32", "int32", "float64"))
 ARRAY = ShapedArray((2,), F32)

@@ -5,7 +5,7 @@ import pytest
 
 import calque_core
 from calque_core import AbstractValue, Primitive, ShapedArray, dce_jaxpr, make_jaxpr
-from calque_core.ops.linear import zero_tangent
+from calque_core.ops.calls.linear import zero_tangent
 from calque_core.primitives.rule_results import adapt, gives_lists
 
 AVAL = ShapedArray((), np.float64)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from calque_core import interpret, lax, make_jaxpr
-from calque_core.ops.custom import custom_jvp_call_p, custom_vmap_call_p
-from calque_core.ops.custom_closures import CustomRules
+from calque_core.ops.calls.custom import custom_jvp_call_p, custom_vmap_call_p
+from calque_core.ops.calls.custom_closures import CustomRules
 
 SWAP = {lax.sin_p: lax.cos}
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from calque_core import Trace, Zero, config, evaluation, float0, lax, typeof
-from calque_core.ops.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
+from calque_core.ops.calls.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
 from calque_pytree import tree_structure
 
 

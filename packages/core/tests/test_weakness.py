@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import ShapedArray, eval_jaxpr, make_jaxpr
-from calque_core.ops.weakness import (
+from calque_core.ops.elementwise.weakness import (
     as_declared,
     convert_to,
     is_weak_bool,

@@ -18,7 +18,7 @@ from calque_core import (
     stage,
     typeof,
 )
-from calque_core.ops.custom_closures import CustomRules
+from calque_core.ops.calls.custom_closures import CustomRules
 from calque_jet import JetTrace, JetTracer, jet
 
 

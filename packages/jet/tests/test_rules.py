@@ -13,7 +13,7 @@ import pytest
 
 from calque_core import Primitive, check_jaxpr, eval_jaxpr, lax, make_jaxpr, stage, typeof
 from calque_core.kits.matrix import standard_primitives, state_of
-from calque_core.ops.linear_call import linear_call
+from calque_core.ops.calls.linear_call import linear_call
 from calque_jet import jet
 from calque_pytree import tree_leaves, tree_structure
 

@@ -8,8 +8,8 @@ import pytest
 import calque_special as special
 from calque_core import make_jaxpr
 from calque_core.extend import StraightLine
-from calque_core.ops import regions
-from calque_core.ops.regions import BLOCK, MOST_NUMBERS
+from calque_core.ops.elementwise import regions
+from calque_core.ops.elementwise.regions import BLOCK, MOST_NUMBERS
 
 FUNCTIONS = {
     "lgamma": special.lgamma,

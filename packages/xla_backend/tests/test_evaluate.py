@@ -3,7 +3,7 @@ import pytest
 
 from calque_core import Primitive, lax, make_jaxpr
 from calque_core.config import enable_x64
-from calque_core.ops.jit import jit_p
+from calque_core.ops.calls.jit import jit_p
 from calque_xla_backend import Array, device_put, hlo, jit, register_lowering
 from calque_xla_backend import evaluate as evaluation
 from calque_xla_backend.compilation_cache.cache import load_or_compile

@@ -37,8 +37,8 @@ from calque_core import (
 from calque_core.config import default_dtype_bits, enable_x64
 from calque_core.errors import TracerBoolConversionError, UnexpectedTracerError
 from calque_core.lax import custom_jvp_call_p
-from calque_core.ops.checkpoint import remat_p
-from calque_core.ops.jit import jit_p
+from calque_core.ops.calls.checkpoint import remat_p
+from calque_core.ops.calls.jit import jit_p
 from calque_pytree import register_dataclass, static, tree_map
 from calque_xla_backend import Array, clear_caches, device_put, hlo, jit, register_lowering
 from calque_xla_backend.compiler import compiler_of

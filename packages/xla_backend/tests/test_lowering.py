@@ -215,7 +215,7 @@ def test_equal_literals_share_a_constant_and_signs_of_zero_differ():
 
 
 def test_cond_takes_the_branch_that_evaluation_takes_also_out_of_range():
-    from calque_core.ops.cond import cond_p  # noqa: PLC0415
+    from calque_core.ops.calls.cond import cond_p  # noqa: PLC0415
 
     branches = tuple(make_jaxpr(lambda x, k=k: x * k)(np.float64(1.0)) for k in (1.0, 10.0, 100.0))
     branches = tuple(b.replace(constvars=(), consts=()) for b in branches)

@@ -1,13 +1,12 @@
 """Every primitive means a program, or has a lowering rule or a stated hole in the module of its own module's name."""
 
 import importlib
-import pkgutil
 
 import pytest
 
-import calque_xla_backend.rules
-from calque_core import lax, ops
+from calque_core import lax
 from calque_core.kits.matrix import state_of
+from calque_core.primitives.families import modules_of
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import rules
 
@@ -17,10 +16,13 @@ def primitives_in(namespace):
     return {name: value for name, value in named.items() if isinstance(value, Primitive)}
 
 
-FAMILIES = [info.name for info in pkgutil.iter_modules(ops.__path__)]
-OURS = [info.name for info in pkgutil.iter_modules(calque_xla_backend.rules.__path__)]
-CORE = {name: primitives_in(importlib.import_module(f"calque_core.ops.{name}")) for name in FAMILIES}
-RULES = {name: primitives_in(importlib.import_module(f"calque_xla_backend.rules.{name}")) for name in OURS}
+def families_of(package):
+    modules = {name: importlib.import_module(name) for name in modules_of(package)}
+    return {name.removeprefix(package): primitives_in(module) for name, module in modules.items()}
+
+
+CORE = families_of("calque_core.ops")
+RULES = families_of("calque_xla_backend.rules")
 
 
 def is_made_of_others(primitive):

@@ -5,7 +5,7 @@ import pytest
 
 from calque_core import CustomRules, ShapedArray, current_trace, eval_jaxpr, lax, make_jaxpr, trace_state_clean
 from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p
-from calque_core.ops.custom import Pullback
+from calque_core.ops.calls.custom import Pullback
 from calque_xla_backend import jit
 
 pytestmark = pytest.mark.sampled(keep=0.1)

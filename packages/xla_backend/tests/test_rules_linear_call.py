@@ -5,7 +5,7 @@ import pytest
 
 from calque_core import MissingRuleError, lax, make_jaxpr, stage, typeof
 from calque_core.lax import linear_transpose_p
-from calque_core.ops.linear_call import linear_call
+from calque_core.ops.calls.linear_call import linear_call
 from calque_xla_backend import jit
 from calque_xla_backend.modules.module import lower_jaxpr_to_module
 

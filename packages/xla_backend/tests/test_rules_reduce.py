@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import lax
-from calque_core.ops.reduce import reduce_sum_p
+from calque_core.ops.reductions.reduce import reduce_sum_p
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 

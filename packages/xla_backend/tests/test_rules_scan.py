@@ -5,7 +5,7 @@ import pytest
 
 import calque_xla_backend as backend
 from calque_core import eval_jaxpr, float0, lax, make_jaxpr
-from calque_core.ops.scan import scan_p
+from calque_core.ops.calls.scan import scan_p
 from calque_core.staging.stage import stage
 from calque_core.types.avals import ShapedArray, typeof
 from calque_xla_backend import jit

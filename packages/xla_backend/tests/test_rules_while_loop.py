@@ -6,7 +6,7 @@ import pytest
 import calque_xla_backend as backend
 from calque_core import lax, make_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.while_loop import while_p
+from calque_core.ops.calls.while_loop import while_p
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.stage import stage
 from calque_xla_backend import jit

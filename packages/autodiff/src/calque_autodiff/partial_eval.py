@@ -4,7 +4,7 @@ One idea: an equation whose operands are all known belongs to the known half, an
 An equation that holds programs is cut by its `partial_eval` rule.  The residuals are the values of the known half that
 the unknown half needs.
 
-Read next: `rules/jit.py`, `rules/cond.py` and `rules/loops.py`, whose rules use this.
+Read next: `rules/calls/jit.py`, `rules/calls/cond.py` and `rules/calls/loops.py`, whose rules use this.
 """
 
 from __future__ import annotations

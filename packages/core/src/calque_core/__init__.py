@@ -26,7 +26,7 @@ _CHAPTERS = {
         "calque_core.types.dtypes": "canonicalize_dtype, float0",
         "calque_core.types.hierarchy": "issubdtype, isdtype",
         "calque_core.types.promotion": "promote_types",
-        "calque_core.ops.operands": "result_type",
+        "calque_core.ops.elementwise.operands": "result_type",
         "calque_core.types.limits": "finfo, iinfo",
     },
     "programs": {
@@ -51,13 +51,13 @@ _CHAPTERS = {
         "calque_core.primitives.rules": "RuleTable, rules",
         "calque_core.epoch": "rule_epoch",
         "calque_core.kits.matrix": "rule_matrix",
-        "calque_core.ops.linear": "Zero, UndefinedPrimal, is_undefined_primal, instantiate_zeros, add_tangents",
+        "calque_core.ops.calls.linear": "Zero, UndefinedPrimal, is_undefined_primal, instantiate_zeros, add_tangents",
     },
     "calls to Python": {
-        "calque_core.ops.callback": "pure_callback, io_callback, host_callback, effects_barrier",
+        "calque_core.ops.calls.callback": "pure_callback, io_callback, host_callback, effects_barrier",
         "calque_core.jaxprs.effects": "Effect",
     },
-    "calls of kernels": {"calque_core.ops.ffi": "ffi_call"},
+    "calls of kernels": {"calque_core.ops.calls.ffi": "ffi_call"},
     "traces": {
         "calque_core.traces.trace": (
             "Trace, tracing, current_trace, evaluation, hand_down, hand_custom_down, register_evaluator, eval_context, "
@@ -69,15 +69,15 @@ _CHAPTERS = {
     },
     "transformations with values of their own": {
         "calque_core.values.value_trace": "ValueTrace, ValueTracer",
-        "calque_core.ops.batch_axes": "moveaxis, matchaxis",
+        "calque_core.ops.shapes.batch_axes": "moveaxis, matchaxis",
     },
     "meshes of devices": {
         "calque_core.meshes.mesh": "Mesh, AbstractMesh",
         "calque_core.meshes.partition_spec": "PartitionSpec",
-        "calque_core.ops.shard_map": "shard_map",
+        "calque_core.ops.meshes.shard_map": "shard_map",
     },
     "trees as vectors": {"calque_core.kits.ravel": "ravel_pytree"},
-    "derivative rules of one function": {"calque_core.ops.custom_closures": "CustomRules"},
+    "derivative rules of one function": {"calque_core.ops.calls.custom_closures": "CustomRules"},
     "NumPy's functions on traced arrays": {"calque_core.arrays.numpy_protocol": "implements"},
     "where things come from": {
         "calque_core.frames.source": "SourceInfo, register_internal_folder",

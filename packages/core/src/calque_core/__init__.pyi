@@ -11,7 +11,7 @@ from calque_core.arrays import ArrayMethods as ArrayMethods, Tracer as Tracer
 from calque_core.types.dtypes import canonicalize_dtype as canonicalize_dtype, float0 as float0
 from calque_core.types.hierarchy import issubdtype as issubdtype, isdtype as isdtype
 from calque_core.types.promotion import promote_types as promote_types
-from calque_core.ops.operands import result_type as result_type
+from calque_core.ops.elementwise.operands import result_type as result_type
 from calque_core.types.limits import finfo as finfo, iinfo as iinfo
 from calque_core.jaxprs.jaxpr import (
     Atom as Atom, ClosedJaxpr as ClosedJaxpr, Jaxpr as Jaxpr, JaxprEqn as JaxprEqn, Literal as Literal, Var as Var,
@@ -33,16 +33,16 @@ from calque_core.primitives.primitive import Primitive as Primitive, decompose a
 from calque_core.primitives.rules import RuleTable as RuleTable, rules as rules
 from calque_core.epoch import rule_epoch as rule_epoch
 from calque_core.kits.matrix import rule_matrix as rule_matrix
-from calque_core.ops.linear import (
+from calque_core.ops.calls.linear import (
     Zero as Zero, UndefinedPrimal as UndefinedPrimal, is_undefined_primal as is_undefined_primal,
     instantiate_zeros as instantiate_zeros, add_tangents as add_tangents,
 )
-from calque_core.ops.callback import (
+from calque_core.ops.calls.callback import (
     pure_callback as pure_callback, io_callback as io_callback, host_callback as host_callback,
     effects_barrier as effects_barrier,
 )
 from calque_core.jaxprs.effects import Effect as Effect
-from calque_core.ops.ffi import ffi_call as ffi_call
+from calque_core.ops.calls.ffi import ffi_call as ffi_call
 from calque_core.traces.trace import (
     Trace as Trace, tracing as tracing, current_trace as current_trace, evaluation as evaluation,
     hand_down as hand_down, hand_custom_down as hand_custom_down, register_evaluator as register_evaluator,
@@ -51,12 +51,12 @@ from calque_core.traces.trace import (
 from calque_core.traces.tracer import is_tracer as is_tracer
 from calque_core.traces.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
 from calque_core.values.value_trace import ValueTrace as ValueTrace, ValueTracer as ValueTracer
-from calque_core.ops.batch_axes import moveaxis as moveaxis, matchaxis as matchaxis
+from calque_core.ops.shapes.batch_axes import moveaxis as moveaxis, matchaxis as matchaxis
 from calque_core.meshes.mesh import Mesh as Mesh, AbstractMesh as AbstractMesh
 from calque_core.meshes.partition_spec import PartitionSpec as PartitionSpec
-from calque_core.ops.shard_map import shard_map as shard_map
+from calque_core.ops.meshes.shard_map import shard_map as shard_map
 from calque_core.kits.ravel import ravel_pytree as ravel_pytree
-from calque_core.ops.custom_closures import CustomRules as CustomRules
+from calque_core.ops.calls.custom_closures import CustomRules as CustomRules
 from calque_core.arrays.numpy_protocol import implements as implements
 from calque_core.frames.source import SourceInfo as SourceInfo, register_internal_folder as register_internal_folder
 from calque_core.frames.tracebacks import api_boundary as api_boundary, full_traceback as full_traceback

@@ -19,7 +19,7 @@ from calque_core.lax import jit_p as xla_call_p
 from calque_core.lax import lt as less
 from calque_core.lax import pvary
 from calque_core.lax import zeros_like as zeros_like_array
-from calque_core.ops.linear import UndefinedPrimal as UndefPrimal
+from calque_core.ops.calls.linear import UndefinedPrimal as UndefPrimal
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.check import check_jaxpr as typecheck_jaxpr
 from calque_core.traces.trace import Trace, current_trace

@@ -3,7 +3,7 @@
 One idea: they are calls to Python with an effect, so that they work the same in plain evaluation, under every
 transformation and in compiled programs, and are never removed.
 
-Read next: `ops/callback.py`, their primitive; `frames/prompt.py`, the prompt of a breakpoint.
+Read next: `ops/calls/callback.py`, their primitive; `frames/prompt.py`, the prompt of a breakpoint.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from calque_core.frames.prompt import Prompt
 from calque_core.frames.recorded import RecordedFrame, record_frames
 from calque_core.frames.source import where
 from calque_core.frames.tracebacks import api_boundary
-from calque_core.ops.callback import bind_debug_callback
+from calque_core.ops.calls.callback import bind_debug_callback
 from calque_core.traces.tracer import check_lift, is_tracer
 from calque_pytree import PyTreeDef, tree_flatten, tree_structure
 

@@ -48,7 +48,7 @@ def program_printer() -> Callable[..., str]:
 @cache
 def varying_operands() -> Callable[..., Any]:
     """Return the function that gives the operands of an operation one set of varying axes."""
-    return _above("ops.varying", "varying_operands")
+    return _above("ops.meshes.varying", "varying_operands")
 
 
 def _above(module: str, name: str) -> Callable[..., Any]:

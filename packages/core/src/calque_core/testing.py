@@ -17,10 +17,10 @@ import numpy as np
 from calque_core.frames.names import name_of
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.kits.report import Finding, Report, compare
-from calque_core.ops.arithmetic import mul_p
-from calque_core.ops.jit import jit_p
-from calque_core.ops.sort import sort_p
-from calque_core.ops.trigonometric import sin, sin_p
+from calque_core.ops.calls.jit import jit_p
+from calque_core.ops.elementwise.arithmetic import mul_p
+from calque_core.ops.elementwise.trigonometric import sin, sin_p
+from calque_core.ops.indexing.sort import sort_p
 from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.primitive import Primitive
 from calque_core.show.printing_autodidax import long_type

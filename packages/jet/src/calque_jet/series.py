@@ -6,7 +6,7 @@ gives one coefficient after the other, so that the number of operations is quadr
 
 It is public: a package with primitives of its own writes their Taylor rules with it.
 
-Source: Griewank & Walther, Evaluating Derivatives (2008), section 13.2.  Read next: `rules/exponential.py`.
+Source: Griewank & Walther, Evaluating Derivatives (2008), section 13.2.  Read next: `rules/elementwise/exponential.py`.
 """
 
 from __future__ import annotations

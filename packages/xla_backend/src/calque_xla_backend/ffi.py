@@ -4,7 +4,7 @@ One idea: `register_ffi_target` gives XLA a function for a name, and `ffi_call` 
 lowering rule of it, for a primitive of the user's with rules of its own.  The headers for a kernel are jaxlib's, in
 `include_dir()`.
 
-Read next: `rules/ffi.py`, which lowers calls.
+Read next: `rules/calls/ffi.py`, which lowers calls.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ from calque_xla_backend.modules.types import (
     ir_constant,
     scalar_constant,
 )
-from calque_xla_backend.rules.convert import convert, in_single
-from calque_xla_backend.rules.dot import precision_attribute, product_dtype
+from calque_xla_backend.rules.elementwise.convert import convert, in_single
+from calque_xla_backend.rules.reductions.dot import precision_attribute, product_dtype
 
 __all__ = [
     "IrValue", "LoweringRuleContext", "MatrixCall", "aval_to_ir_type", "cached_in_context", "compare", "convert",

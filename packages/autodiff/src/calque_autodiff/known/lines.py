@@ -4,7 +4,8 @@ One idea: a cut, a sum or a mean is linear, with positions or nothing as its res
 in which sizes are all that differs.  So a rule of kind "every_size" gives the lines for arrays of any shape, and data
 of another length at each call, such as sentences or batches, cost no other rules.
 
-Read next: `every_size.py`, which makes operations from lines; `rules/reduce.py`, `rules/shape.py`, `rules/gather.py`.
+Read next: `every_size.py`, which makes operations from lines; `rules/reductions/reduce.py`,
+`rules/shapes/shape.py` and `rules/indexing/gather.py` have the rules.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 One idea: under a trace, a checkpointed function is one operation that holds the function's program; when it is
 linearized, a policy chooses the values that the derivative keeps.  In evaluation, it is the function.
 
-Read next: `rules/checkpoint.py` for that operation's derivatives, `checkpoint_policies.py` for the policies.
+Read next: `rules/calls/checkpoint.py` for that operation's derivatives, `checkpoint_policies.py` for the policies.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 One idea: the equation is differentiated, not its solver.  So where values are known, in evaluation and under `jvp` and
 `grad`, the solver runs in Python, on values without tangents; elsewhere it is traced.
 
-Read next: `rules/root.py`, the implicit function theorem; `rules/linear_solve.py` for `custom_linear_solve`.
+Read next: `rules/calls/root.py`, the implicit function theorem; `rules/calls/linear_solve.py`, for
+`custom_linear_solve`.
 """
 
 from __future__ import annotations

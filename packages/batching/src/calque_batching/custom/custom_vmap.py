@@ -1,6 +1,6 @@
 """`custom_vmap`: a function with its own rule for batches; `sequential_vmap`: the rule that computes them one by one.
 
-Read next: `rules/custom.py`, which applies the rule.
+Read next: `rules/calls/custom.py`, which applies the rule.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ from calque_core.backends import on_device_of
 from calque_core.calls.api_util import check_callable
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.broadcast import broadcast_to
-from calque_core.ops.declare import as_result
+from calque_core.ops.elementwise.declare import as_result
+from calque_core.ops.shapes.broadcast import broadcast_to
 from calque_core.record import Record
 from calque_core.types.array_methods import array_property
 from calque_core.types.avals import Shape, ShapedArray, typeof

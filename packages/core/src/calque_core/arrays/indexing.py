@@ -33,7 +33,7 @@ from calque_core.arrays.indices import (
 from calque_core.context import here
 from calque_core.frames.source import where
 from calque_core.known.operands import Option
-from calque_core.ops.declare import as_result
+from calque_core.ops.elementwise.declare import as_result
 from calque_core.primitives.primitive import Primitive
 from calque_core.traces.tracer import is_tracer, unknown, view_of
 from calque_core.types.array_methods import (

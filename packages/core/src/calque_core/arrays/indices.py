@@ -18,7 +18,7 @@ from calque_core import lax
 from calque_core.arrays.index_items import Bounds, Part, array_item, basic_item, index_of
 from calque_core.frames.source import where
 from calque_core.known.operands import Option
-from calque_core.ops.windows import MOST_COUNTED, as_indices, numbers_below
+from calque_core.ops.indexing.windows import MOST_COUNTED, as_indices, numbers_below
 from calque_core.record import Record
 from calque_core.traces.tracer import unknown
 from calque_core.types.avals import Shape, ShapedArray, typeof

@@ -11,7 +11,7 @@ from calque_core import lax
 from calque_core.arrays.index_items import MASKS, basic_item
 from calque_core.errors import NonConcreteBooleanIndexError, ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.broadcast import broadcast_to
+from calque_core.ops.shapes.broadcast import broadcast_to
 from calque_core.record import Record
 from calque_core.traces.tracer import is_tracer, known, unknown
 from calque_core.types.avals import Shape, ShapedArray, typeof

@@ -18,7 +18,7 @@ from calque_core import lax
 from calque_core.arrays import numpy_reductions, numpy_shapes
 from calque_core.arrays.numpy_protocol import implements
 from calque_core.frames.source import where
-from calque_core.ops.weakness import number, weak
+from calque_core.ops.elementwise.weakness import number, weak
 from calque_core.primitives.primitive import Primitive
 from calque_core.traces.tracer import own_array, view_of
 from calque_core.types.array_methods import array_method, array_operation, array_property, in_every_size

@@ -16,9 +16,9 @@ import numpy as np
 from calque_core import lax
 from calque_core.context import active
 from calque_core.frames.source import where
-from calque_core.ops.broadcast import broadcast_to
-from calque_core.ops.declare import as_result, undefined_message
-from calque_core.ops.operands import _convert, binary, check_operands, floating, promoted_dtype, result_type
+from calque_core.ops.elementwise.declare import as_result, undefined_message
+from calque_core.ops.elementwise.operands import _convert, binary, check_operands, floating, promoted_dtype, result_type
+from calque_core.ops.shapes.broadcast import broadcast_to
 from calque_core.traces.trace import plain_types
 from calque_core.traces.tracer import is_tracer, own_array
 from calque_core.types.avals import typeof

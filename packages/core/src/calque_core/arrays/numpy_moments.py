@@ -23,7 +23,7 @@ from calque_core.arrays.numpy_reductions import (
     reduced_count,
 )
 from calque_core.frames.source import where as place
-from calque_core.ops.axes import Axes
+from calque_core.ops.shapes.axes import Axes
 from calque_core.traces.tracer import is_tracer
 from calque_core.types.array_methods import array_operation
 from calque_core.types.avals import is_array_like, short_repr, typeof

@@ -17,7 +17,7 @@ UFUNCS = {
         "acosh as arccosh, atanh as arctanh, max as maximum, min as minimum, eq as equal, ne as not_equal, "
         "bitwise_and, bitwise_or, bitwise_xor, bitwise_not as invert"
     ),
-    "calque_core.ops.ordering": "less, less_equal, greater, greater_equal",
+    "calque_core.ops.elementwise.ordering": "less, less_equal, greater, greater_equal",
     "calque_core.arrays.numpy_arithmetic": (
         "positive, absolute, fabs, sign, true_divide as divide, floor_divide, remainder, fmod, divmod, power, "
         "float_power, square, reciprocal, left_shift, right_shift"

@@ -17,8 +17,8 @@ from calque_core import lax
 from calque_core.arrays.numpy_arithmetic import as_dtype, truth
 from calque_core.arrays.numpy_protocol import implements, reductions, refuse
 from calque_core.frames.source import where as place
-from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
-from calque_core.ops.broadcast import broadcast_to
+from calque_core.ops.shapes.axes import Axes, canonical_axes, canonical_axis
+from calque_core.ops.shapes.broadcast import broadcast_to
 from calque_core.types.array_methods import array_operation, in_every_size
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import canonicalize_dtype, kind_of, scalar_dtype

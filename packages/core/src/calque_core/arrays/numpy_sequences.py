@@ -22,8 +22,8 @@ from calque_core.arrays.numpy_arithmetic import as_dtype
 from calque_core.errors import ShapeError
 from calque_core.frames.source import current_call, where
 from calque_core.known.operands import FunctionOfItems
-from calque_core.ops.declare import as_result
-from calque_core.ops.weakness import strong
+from calque_core.ops.elementwise.declare import as_result
+from calque_core.ops.elementwise.weakness import strong
 from calque_core.traces.tracer import Tracer
 from calque_core.types.array_methods import ArrayMethods
 from calque_core.types.avals import short_repr, typeof

@@ -20,8 +20,8 @@ from calque_core.arrays.numpy_protocol import implements, refuse
 from calque_core.arrays.numpy_ufuncs import rint
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.axes import Axes, canonical_axes, canonical_axis, integer, one_or_several
-from calque_core.ops.operands import check_operands
+from calque_core.ops.elementwise.operands import check_operands
+from calque_core.ops.shapes.axes import Axes, canonical_axes, canonical_axis, integer, one_or_several
 from calque_core.traces.tracer import copy_of, own_array, view_of
 from calque_core.types.array_methods import array_method, array_operation, elementwise_function
 from calque_core.types.avals import Shape, is_array_like, typeof

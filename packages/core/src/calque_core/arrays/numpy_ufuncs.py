@@ -21,9 +21,9 @@ from calque_core.arrays.numpy_arithmetic import (
     real,
     truth,
 )
-from calque_core.ops.declare import as_result
-from calque_core.ops.exponential import log_add_exp
-from calque_core.ops.operands import binary, check_dtypes, check_operands, floating
+from calque_core.ops.elementwise.declare import as_result
+from calque_core.ops.elementwise.exponential import log_add_exp
+from calque_core.ops.elementwise.operands import binary, check_dtypes, check_operands, floating
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import REGISTERED, canonicalize_dtype
 

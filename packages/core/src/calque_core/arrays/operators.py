@@ -56,10 +56,10 @@ from calque_core.lax import (
     sub_p,
     xor_p,
 )
-from calque_core.ops.declare import BITS, insist, undefined_message
-from calque_core.ops.operands import numbers, promoted_pair, result_type
-from calque_core.ops.ordering import greater, greater_equal, less, less_equal
-from calque_core.ops.weakness import is_weak_bool, number, weak
+from calque_core.ops.elementwise.declare import BITS, insist, undefined_message
+from calque_core.ops.elementwise.operands import numbers, promoted_pair, result_type
+from calque_core.ops.elementwise.ordering import greater, greater_equal, less, less_equal
+from calque_core.ops.elementwise.weakness import is_weak_bool, number, weak
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.array_methods import array_method, array_operator
 from calque_core.types.avals import _aval_functions as operand_types

@@ -21,10 +21,10 @@ from calque_core.arrays.numpy_reductions import keep_axes, reduced_axes, sum_dty
 from calque_core.arrays.numpy_sequences import array_of
 from calque_core.errors import NumpyRuleError
 from calque_core.frames.source import where as place
-from calque_core.ops.axes import Axes, canonical_axis, integers
-from calque_core.ops.batch_axes import moveaxis
-from calque_core.ops.broadcast import broadcast_to
-from calque_core.ops.weakness import strong
+from calque_core.ops.elementwise.weakness import strong
+from calque_core.ops.shapes.axes import Axes, canonical_axis, integers
+from calque_core.ops.shapes.batch_axes import moveaxis
+from calque_core.ops.shapes.broadcast import broadcast_to
 from calque_core.traces.trace import eval_context
 from calque_core.traces.tracer import is_tracer
 from calque_core.types.avals import typeof

@@ -12,8 +12,8 @@ import numpy as np
 from calque_core import lax
 from calque_core.arrays.numpy_arithmetic import as_dtype
 from calque_core.frames.source import where
-from calque_core.ops.complex import real_dtype
-from calque_core.ops.create import dtype_argument
+from calque_core.ops.elementwise.complex import real_dtype
+from calque_core.ops.shapes.create import dtype_argument
 from calque_core.types.avals import ShapedArray, typeof
 from calque_core.types.dtypes import dtype_name, kind_of
 from calque_core.types.limits import bit_width

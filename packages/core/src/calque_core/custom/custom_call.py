@@ -3,7 +3,8 @@
 One idea: primitives and traces pass lists; the author of a rule works with the arguments and results of the function.
 This module translates, and raises an error that names the rule or the function whose values do not fit.
 
-Read next: `ops/custom_closures.py` for rules on lists; the package of derivatives translates its own kinds of rules.
+Read next: `ops/calls/custom_closures.py`, for rules on lists; the package of derivatives translates its own kinds of
+rules.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from calque_core.frames.source import describe_function, where
 from calque_core.frames.tracebacks import hide_frames, mark_boundary
 from calque_core.memory.separate import copy_shared_tree, copy_writable
 from calque_core.memory.uncopied import Uncopied
-from calque_core.ops.convert import narrow
-from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
-from calque_core.ops.custom_closures import BatchRule, CustomRules
-from calque_core.ops.varying import as_varying
+from calque_core.ops.calls.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
+from calque_core.ops.calls.custom_closures import BatchRule, CustomRules
+from calque_core.ops.elementwise.convert import narrow
+from calque_core.ops.meshes.varying import as_varying
 from calque_core.staging.stage import stage
 from calque_core.traces.trace import current_trace, evaluation
 from calque_core.types.avals import is_array_like, typeof

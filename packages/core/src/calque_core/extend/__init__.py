@@ -17,9 +17,11 @@ _CHAPTERS = {
         ),
         "calque_core.calls.chosen_arguments": "FlatChosen, ChosenArguments",
         "calque_core.types.avals": "short_repr",
-        "calque_core.ops.axes": "integer",
-        "calque_core.ops.tangents": "flatten_primals, tangent_leaves, integer_leaves, check_sequence, check_outputs",
-        "calque_core.ops.loops": "loop_name",
+        "calque_core.ops.shapes.axes": "integer",
+        "calque_core.ops.calls.tangents": (
+            "flatten_primals, tangent_leaves, integer_leaves, check_sequence, check_outputs"
+        ),
+        "calque_core.ops.calls.loops": "loop_name",
     },
     "Static arguments": {
         "calque_core.calls.static_arguments": (
@@ -63,26 +65,28 @@ _CHAPTERS = {
         ),
         "calque_core.types.numbers": "is_number, plain_number",
         "calque_core.types.stand_in": "as_stand_in",
-        "calque_core.ops.complex": "real_dtype, complex_dtype",
+        "calque_core.ops.elementwise.complex": "real_dtype, complex_dtype",
         "calque_core.types.limits": "wide_dtype, bit_width, highest, lowest",
-        "calque_core.ops.convert": "narrow",
-        "calque_core.ops.weakness": "strong",
-        "calque_core.ops.shape": "of_one_dtype",
+        "calque_core.ops.elementwise.convert": "narrow",
+        "calque_core.ops.elementwise.weakness": "strong",
+        "calque_core.ops.shapes.shape": "of_one_dtype",
     },
-    "Types and precision of products": {"calque_core.ops.dot": "check_product_dtypes, stated_precision, sum_dtype"},
+    "Types and precision of products": {
+        "calque_core.ops.reductions.dot": "check_product_dtypes, stated_precision, sum_dtype"
+    },
     "Memory": {
         "calque_core.memory.captures": "Captures",
         "calque_core.memory.separate": "copy_shared, copy_shared_tree, copy_writable, copied_where_exposed",
         "calque_core.memory.uncopied": "Uncopied",
     },
     "Tangents and cotangents that are zero or not known yet": {
-        "calque_core.ops.linear": (
+        "calque_core.ops.calls.linear": (
             "zero_tangent, zero_for, zero_of, zeros_of, undefined_of, with_integer_zeros, split_results"
         ),
     },
     "Masks of operands and results": {
         "calque_core.jaxprs.masks": "Mask, marked, unmarked, merged",
-        "calque_core.ops.linear": "is_linear, is_nonzero",
+        "calque_core.ops.calls.linear": "is_linear, is_nonzero",
     },
     "Short forms of rules": {
         "calque_core.kits.derivatives": (
@@ -95,9 +99,9 @@ _CHAPTERS = {
         ),
     },
     "Rules": {
-        "calque_core.ops.jit": "means",
+        "calque_core.ops.calls.jit": "means",
         "calque_core.primitives.primitive": "bind_checked, results_of",
-        "calque_core.ops.declare": "undefined_message",
+        "calque_core.ops.elementwise.declare": "undefined_message",
         "calque_core.primitives.rule_results": "gives_lists, wrong_result",
         "calque_core.primitives.rules": "missing_rule, rules_by_family",
         "calque_core.epoch": "advance_rule_epoch, forget_with_rules",
@@ -111,12 +115,12 @@ _CHAPTERS = {
     "Programs": {
         "calque_core.jaxprs.jaxpr": "has_jaxpr",
         "calque_core.jaxprs.walk": "jaxprs_outside, nested_jaxprs, rebuild",
-        "calque_core.ops.cond": "join_constants",
+        "calque_core.ops.calls.cond": "join_constants",
         "calque_core.jaxprs.captured": "captured_tracers",
         "calque_core.jaxprs.constants": "bytes_text",
         "calque_core.jaxprs.debugging": "is_debugging, check_program",
-        "calque_core.ops.jit": "run_program, forwarded_inputs",
-        "calque_core.ops.weakness": "as_declared",
+        "calque_core.ops.calls.jit": "run_program, forwarded_inputs",
+        "calque_core.ops.elementwise.weakness": "as_declared",
     },
     "Programs as functions that call NumPy, one per types of the operands": {
         "calque_core.known.table": (
@@ -136,64 +140,66 @@ _CHAPTERS = {
     },
     "Effects, and functions that programs call": {
         "calque_core.jaxprs.effects": "has_ordered, exact_effects",
-        "calque_core.ops.callback": "register_effects_barrier",
-        "calque_core.ops.host_function": "HostCall, HostFunction, ForEach",
-        "calque_core.ops.ffi": "ArrayAttribute",
+        "calque_core.ops.calls.callback": "register_effects_barrier",
+        "calque_core.ops.calls.host_function": "HostCall, HostFunction, ForEach",
+        "calque_core.ops.calls.ffi": "ArrayAttribute",
     },
     "Branches and loops": {
-        "calque_core.ops.cond": "chosen_branches, program_of, forget_staged_programs",
-        "calque_core.ops.platform": "Platforms, position_of_platform",
-        "calque_core.ops.loop_rules": "Loop, ScanOptions, consts_first, marked_carries, split_while",
+        "calque_core.ops.calls.cond": "chosen_branches, program_of, forget_staged_programs",
+        "calque_core.ops.calls.platform": "Platforms, position_of_platform",
+        "calque_core.ops.calls.loop_rules": "Loop, ScanOptions, consts_first, marked_carries, split_while",
     },
     "Functions with rules of their own, as users write them": {
         "calque_core.custom.custom_call": "Signature, CustomCall, CustomFunction, run_rule, returned_pair, flat_batch",
     },
     "Custom rules and solvers": {
-        "calque_core.ops.custom": "Pullback, no_jvp_rule",
-        "calque_core.ops.custom_closures": "close_rules, call_by_rules",
-        "calque_core.ops.spaces": "Space, space_of",
-        "calque_core.ops.linear_solve": "trace_in, run_solver, without_aux",
+        "calque_core.ops.calls.custom": "Pullback, no_jvp_rule",
+        "calque_core.ops.calls.custom_closures": "close_rules, call_by_rules",
+        "calque_core.ops.calls.spaces": "Space, space_of",
+        "calque_core.ops.calls.linear_solve": "trace_in, run_solver, without_aux",
     },
     "Formulas that derivatives and Taylor series share": {
-        "calque_core.ops.broadcast": "spread, broadcast_reduced",
-        "calque_core.ops.ties": "share",
-        "calque_core.ops.selection": "extremes",
-        "calque_core.ops.reduce": "reduced_shape",
-        "calque_core.ops.orders": "positions, sort_by, elements_at",
+        "calque_core.ops.shapes.broadcast": "spread, broadcast_reduced",
+        "calque_core.ops.elementwise.ties": "share",
+        "calque_core.ops.reductions.selection": "extremes",
+        "calque_core.ops.reductions.reduce": "reduced_shape",
+        "calque_core.ops.indexing.orders": "positions, sort_by, elements_at",
     },
     "Operands of a function of arrays": {
-        "calque_core.ops.declare": "real_operands",
-        "calque_core.ops.operands": "broadcast_operands",
+        "calque_core.ops.elementwise.declare": "real_operands",
+        "calque_core.ops.elementwise.operands": "broadcast_operands",
     },
     "Functions that are formulas, and the tables and regions that evaluate them": {
-        "calque_core.ops.approximate": "declare_formula, evaluate_together, polynomial",
-        "calque_core.ops.pieces": "Pieces, Span, join_pieces",
-        "calque_core.ops.regions": "Regions, region, even, odd",
+        "calque_core.ops.elementwise.approximate": "declare_formula, evaluate_together, polynomial",
+        "calque_core.ops.elementwise.pieces": "Pieces, Span, join_pieces",
+        "calque_core.ops.elementwise.regions": "Regions, region, even, odd",
     },
     "Parts of such formulas": {
-        "calque_core.ops.special": "scaled_erfc, normal_quantile",
-        "calque_core.ops.coefficients": "SCALED_ERFC",
-        "calque_core.ops.error_regions": "shifted_erfc",
-        "calque_core.ops.products": "leave_one_out_products",
+        "calque_core.ops.elementwise.special": "scaled_erfc, normal_quantile",
+        "calque_core.ops.elementwise.coefficients": "SCALED_ERFC",
+        "calque_core.ops.elementwise.error_regions": "shifted_erfc",
+        "calque_core.ops.reductions.products": "leave_one_out_products",
     },
     "Windows of a gather or scatter, and their updates": {
-        "calque_core.ops.gather": "gather_windows, default_fill",
-        "calque_core.ops.scatter": "scatter_windows",
-        "calque_core.ops.windows": "clipped_lines",
-        "calque_core.ops.scatter_writes": "combine_lines",
-        "calque_core.ops.updates": "read_windows, is_last, product_of_others, product_with_updates, extreme_shares",
+        "calque_core.ops.indexing.gather": "gather_windows, default_fill",
+        "calque_core.ops.indexing.scatter": "scatter_windows",
+        "calque_core.ops.indexing.windows": "clipped_lines",
+        "calque_core.ops.indexing.scatter_writes": "combine_lines",
+        "calque_core.ops.indexing.updates": (
+            "read_windows, is_last, product_of_others, product_with_updates, extreme_shares"
+        ),
     },
-    "An axis in the place of two": {"calque_core.ops.batch_axes": "merge_axis, split_axis"},
+    "An axis in the place of two": {"calque_core.ops.shapes.batch_axes": "merge_axis, split_axis"},
     "Reductions by a function of two scalars": {
-        "calque_core.ops.computations": (
+        "calque_core.ops.reductions.computations": (
             "operand_leaves, trace_computation, scalars_of, known_operation, neutral_element, from_init, on_arrays"
         ),
-        "calque_core.ops.reduce_function": "check_reduction, split_reduction",
+        "calque_core.ops.reductions.reduce_function": "check_reduction, split_reduction",
         "calque_core.kits.reductions": "defreduction",
     },
     "Named axes, arrays outside NumPy": {
         "calque_core.jaxprs.named_axes": "named_axes, bound_axes",
-        "calque_core.ops.collective": "check_free_name",
+        "calque_core.ops.meshes.collective": "check_free_name",
         "calque_core.arrays.indexing": "is_advanced",
         "calque_core.arrays.numpy_sequences": "has_tracer, host_values",
         "calque_core.backends": "register_devices, known_devices",
@@ -208,9 +214,9 @@ _CHAPTERS = {
         "calque_core.meshes.mesh": "AnyMesh, axes_of_mesh, axes_text",
         "calque_core.meshes.partition_spec": "UNCONSTRAINED, names_of",
         "calque_core.meshes.shards": "axis_names_of, check_spec, shard_shape, full_shape, shard_slices, is_replicated",
-        "calque_core.ops.shard_specs": "body_axes, manual_mesh",
-        "calque_core.ops.shard_map": "shard_type",
-        "calque_core.ops.varying": "as_varying",
+        "calque_core.ops.meshes.shard_specs": "body_axes, manual_mesh",
+        "calque_core.ops.meshes.shard_map": "shard_type",
+        "calque_core.ops.meshes.varying": "as_varying",
     },
     "Functions of NumPy's": {"calque_core.extend": "numpy_functions"},
 }

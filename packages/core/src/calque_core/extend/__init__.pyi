@@ -11,12 +11,12 @@ from calque_core.types.avals import (
     short_repr as short_repr, Shape as Shape, shaped_array as shaped_array, traced_type as traced_type,
     is_array_like as is_array_like, NUMPY_AVALS as NUMPY_AVALS,
 )
-from calque_core.ops.axes import integer as integer
-from calque_core.ops.tangents import (
+from calque_core.ops.shapes.axes import integer as integer
+from calque_core.ops.calls.tangents import (
     flatten_primals as flatten_primals, tangent_leaves as tangent_leaves, integer_leaves as integer_leaves,
     check_sequence as check_sequence, check_outputs as check_outputs,
 )
-from calque_core.ops.loops import loop_name as loop_name
+from calque_core.ops.calls.loops import loop_name as loop_name
 from calque_core.calls.static_arguments import (
     StaticArguments as StaticArguments, Statics as Statics, StaticKeys as StaticKeys,
     static_arguments as static_arguments, with_static as with_static, static_keys as static_keys,
@@ -66,14 +66,14 @@ from calque_core.types.dtypes import (
 )
 from calque_core.types.numbers import is_number as is_number, plain_number as plain_number
 from calque_core.types.stand_in import as_stand_in as as_stand_in
-from calque_core.ops.complex import real_dtype as real_dtype, complex_dtype as complex_dtype
+from calque_core.ops.elementwise.complex import real_dtype as real_dtype, complex_dtype as complex_dtype
 from calque_core.types.limits import (
     wide_dtype as wide_dtype, bit_width as bit_width, highest as highest, lowest as lowest,
 )
-from calque_core.ops.convert import narrow as narrow
-from calque_core.ops.weakness import strong as strong, as_declared as as_declared
-from calque_core.ops.shape import of_one_dtype as of_one_dtype
-from calque_core.ops.dot import (
+from calque_core.ops.elementwise.convert import narrow as narrow
+from calque_core.ops.elementwise.weakness import strong as strong, as_declared as as_declared
+from calque_core.ops.shapes.shape import of_one_dtype as of_one_dtype
+from calque_core.ops.reductions.dot import (
     check_product_dtypes as check_product_dtypes, stated_precision as stated_precision, sum_dtype as sum_dtype,
 )
 from calque_core.memory.captures import Captures as Captures
@@ -82,7 +82,7 @@ from calque_core.memory.separate import (
     copied_where_exposed as copied_where_exposed,
 )
 from calque_core.memory.uncopied import Uncopied as Uncopied
-from calque_core.ops.linear import (
+from calque_core.ops.calls.linear import (
     zero_tangent as zero_tangent, zero_for as zero_for, zero_of as zero_of, zeros_of as zeros_of,
     undefined_of as undefined_of, with_integer_zeros as with_integer_zeros, split_results as split_results,
     is_linear as is_linear, is_nonzero as is_nonzero,
@@ -98,9 +98,9 @@ from calque_core.kits.batches import (
     defleading as defleading, align_batch_axes as align_batch_axes, align_operands as align_operands,
     axes_in_batch as axes_in_batch, batch_size as batch_size, with_entry as with_entry,
 )
-from calque_core.ops.jit import means as means, run_program as run_program, forwarded_inputs as forwarded_inputs
+from calque_core.ops.calls.jit import means as means, run_program as run_program, forwarded_inputs as forwarded_inputs
 from calque_core.primitives.primitive import bind_checked as bind_checked, results_of as results_of
-from calque_core.ops.declare import undefined_message as undefined_message, real_operands as real_operands
+from calque_core.ops.elementwise.declare import undefined_message as undefined_message, real_operands as real_operands
 from calque_core.primitives.rule_results import gives_lists as gives_lists, wrong_result as wrong_result
 from calque_core.epoch import advance_rule_epoch as advance_rule_epoch, forget_with_rules as forget_with_rules
 from calque_core.late import (
@@ -113,7 +113,7 @@ from calque_core.distributions import (
 )
 from calque_core.jaxprs.jaxpr import has_jaxpr as has_jaxpr
 from calque_core.jaxprs.walk import jaxprs_outside as jaxprs_outside, nested_jaxprs as nested_jaxprs, rebuild as rebuild
-from calque_core.ops.cond import (
+from calque_core.ops.calls.cond import (
     join_constants as join_constants, chosen_branches as chosen_branches, program_of as program_of,
     forget_staged_programs as forget_staged_programs,
 )
@@ -139,11 +139,11 @@ from calque_core.known.sizes import has_no_sizes as has_no_sizes, is_large as is
 from calque_core.passes.equal_equations import merge_equal_equations as merge_equal_equations
 from calque_core.known.record import recorder as recorder
 from calque_core.jaxprs.effects import has_ordered as has_ordered, exact_effects as exact_effects
-from calque_core.ops.callback import register_effects_barrier as register_effects_barrier
-from calque_core.ops.host_function import HostCall as HostCall, HostFunction as HostFunction, ForEach as ForEach
-from calque_core.ops.ffi import ArrayAttribute as ArrayAttribute
-from calque_core.ops.platform import Platforms as Platforms, position_of_platform as position_of_platform
-from calque_core.ops.loop_rules import (
+from calque_core.ops.calls.callback import register_effects_barrier as register_effects_barrier
+from calque_core.ops.calls.host_function import HostCall as HostCall, HostFunction as HostFunction, ForEach as ForEach
+from calque_core.ops.calls.ffi import ArrayAttribute as ArrayAttribute
+from calque_core.ops.calls.platform import Platforms as Platforms, position_of_platform as position_of_platform
+from calque_core.ops.calls.loop_rules import (
     Loop as Loop, ScanOptions as ScanOptions, consts_first as consts_first, marked_carries as marked_carries,
     split_while as split_while,
 )
@@ -151,43 +151,47 @@ from calque_core.custom.custom_call import (
     Signature as Signature, CustomCall as CustomCall, CustomFunction as CustomFunction, run_rule as run_rule,
     returned_pair as returned_pair, flat_batch as flat_batch,
 )
-from calque_core.ops.custom import Pullback as Pullback, no_jvp_rule as no_jvp_rule
-from calque_core.ops.custom_closures import close_rules as close_rules, call_by_rules as call_by_rules
-from calque_core.ops.spaces import Space as Space, space_of as space_of
-from calque_core.ops.linear_solve import trace_in as trace_in, run_solver as run_solver, without_aux as without_aux
-from calque_core.ops.broadcast import spread as spread, broadcast_reduced as broadcast_reduced
-from calque_core.ops.ties import share as share
-from calque_core.ops.selection import extremes as extremes
-from calque_core.ops.reduce import reduced_shape as reduced_shape
-from calque_core.ops.orders import positions as positions, sort_by as sort_by, elements_at as elements_at
-from calque_core.ops.operands import broadcast_operands as broadcast_operands
-from calque_core.ops.approximate import (
+from calque_core.ops.calls.custom import Pullback as Pullback, no_jvp_rule as no_jvp_rule
+from calque_core.ops.calls.custom_closures import close_rules as close_rules, call_by_rules as call_by_rules
+from calque_core.ops.calls.spaces import Space as Space, space_of as space_of
+from calque_core.ops.calls.linear_solve import (
+    trace_in as trace_in, run_solver as run_solver, without_aux as without_aux,
+)
+from calque_core.ops.shapes.broadcast import spread as spread, broadcast_reduced as broadcast_reduced
+from calque_core.ops.elementwise.ties import share as share
+from calque_core.ops.reductions.selection import extremes as extremes
+from calque_core.ops.reductions.reduce import reduced_shape as reduced_shape
+from calque_core.ops.indexing.orders import positions as positions, sort_by as sort_by, elements_at as elements_at
+from calque_core.ops.elementwise.operands import broadcast_operands as broadcast_operands
+from calque_core.ops.elementwise.approximate import (
     declare_formula as declare_formula, evaluate_together as evaluate_together, polynomial as polynomial,
 )
-from calque_core.ops.pieces import Pieces as Pieces, Span as Span, join_pieces as join_pieces
-from calque_core.ops.regions import Regions as Regions, region as region, even as even, odd as odd
-from calque_core.ops.special import scaled_erfc as scaled_erfc, normal_quantile as normal_quantile
-from calque_core.ops.coefficients import SCALED_ERFC as SCALED_ERFC
-from calque_core.ops.error_regions import shifted_erfc as shifted_erfc
-from calque_core.ops.products import leave_one_out_products as leave_one_out_products
-from calque_core.ops.gather import gather_windows as gather_windows, default_fill as default_fill
-from calque_core.ops.scatter import scatter_windows as scatter_windows
-from calque_core.ops.windows import clipped_lines as clipped_lines
-from calque_core.ops.scatter_writes import combine_lines as combine_lines
-from calque_core.ops.updates import (
+from calque_core.ops.elementwise.pieces import Pieces as Pieces, Span as Span, join_pieces as join_pieces
+from calque_core.ops.elementwise.regions import Regions as Regions, region as region, even as even, odd as odd
+from calque_core.ops.elementwise.special import scaled_erfc as scaled_erfc, normal_quantile as normal_quantile
+from calque_core.ops.elementwise.coefficients import SCALED_ERFC as SCALED_ERFC
+from calque_core.ops.elementwise.error_regions import shifted_erfc as shifted_erfc
+from calque_core.ops.reductions.products import leave_one_out_products as leave_one_out_products
+from calque_core.ops.indexing.gather import gather_windows as gather_windows, default_fill as default_fill
+from calque_core.ops.indexing.scatter import scatter_windows as scatter_windows
+from calque_core.ops.indexing.windows import clipped_lines as clipped_lines
+from calque_core.ops.indexing.scatter_writes import combine_lines as combine_lines
+from calque_core.ops.indexing.updates import (
     read_windows as read_windows, is_last as is_last, product_of_others as product_of_others,
     product_with_updates as product_with_updates, extreme_shares as extreme_shares,
 )
-from calque_core.ops.batch_axes import merge_axis as merge_axis, split_axis as split_axis
-from calque_core.ops.computations import (
+from calque_core.ops.shapes.batch_axes import merge_axis as merge_axis, split_axis as split_axis
+from calque_core.ops.reductions.computations import (
     operand_leaves as operand_leaves, trace_computation as trace_computation, scalars_of as scalars_of,
     known_operation as known_operation, neutral_element as neutral_element, from_init as from_init,
     on_arrays as on_arrays,
 )
-from calque_core.ops.reduce_function import check_reduction as check_reduction, split_reduction as split_reduction
+from calque_core.ops.reductions.reduce_function import (
+    check_reduction as check_reduction, split_reduction as split_reduction,
+)
 from calque_core.kits.reductions import defreduction as defreduction
 from calque_core.jaxprs.named_axes import named_axes as named_axes, bound_axes as bound_axes
-from calque_core.ops.collective import check_free_name as check_free_name
+from calque_core.ops.meshes.collective import check_free_name as check_free_name
 from calque_core.arrays.indexing import is_advanced as is_advanced
 from calque_core.arrays.numpy_sequences import has_tracer as has_tracer, host_values as host_values
 from calque_core.start_requests import (
@@ -201,9 +205,9 @@ from calque_core.meshes.shards import (
     axis_names_of as axis_names_of, check_spec as check_spec, shard_shape as shard_shape, full_shape as full_shape,
     shard_slices as shard_slices, is_replicated as is_replicated,
 )
-from calque_core.ops.shard_specs import body_axes as body_axes, manual_mesh as manual_mesh
-from calque_core.ops.shard_map import shard_type as shard_type
-from calque_core.ops.varying import as_varying as as_varying
+from calque_core.ops.meshes.shard_specs import body_axes as body_axes, manual_mesh as manual_mesh
+from calque_core.ops.meshes.shard_map import shard_type as shard_type
+from calque_core.ops.meshes.varying import as_varying as as_varying
 from calque_core.extend import numpy_functions as numpy_functions
 
 __all__ = [

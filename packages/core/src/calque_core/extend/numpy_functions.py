@@ -35,20 +35,22 @@ _CHAPTERS = {
             "bitwise_count"
         ),
         "calque_core.arrays.numpy_arithmetic": "truth",
-        "calque_core.ops.ordering": "greater, greater_equal, less, less_equal",
+        "calque_core.ops.elementwise.ordering": "greater, greater_equal, less, less_equal",
     },
-    "Broadcasting": {"calque_core.ops.broadcast": "broadcast_to"},
+    "Broadcasting": {"calque_core.ops.shapes.broadcast": "broadcast_to"},
     "Arguments of such a function": {
-        "calque_core.ops.axes": "Axes, canonical_axes, canonical_axis, integers, one_or_several",
+        "calque_core.ops.shapes.axes": "Axes, canonical_axes, canonical_axis, integers, one_or_several",
         "calque_core.arrays.numpy_reductions": "reduced_axes, keep_axes, fill_masked, sum_dtype",
         "calque_core.arrays.numpy_protocol": "implements_by_name, refuse, on_host",
         "calque_core.arrays.numpy_sequences": "KINDS, SCALARS, array_of, with_arrays, with_items",
         "calque_core.arrays.devices": "on_device, placed_like",
-        "calque_core.ops.create": "dtype_argument",
-        "calque_core.ops.convert": "wide_integer",
+        "calque_core.ops.shapes.create": "dtype_argument",
+        "calque_core.ops.elementwise.convert": "wide_integer",
         "calque_core.types.promotion": "can_cast",
-        "calque_core.ops.declare": "as_result",
-        "calque_core.ops.operands": "binary, check_dtypes, check_operands, check_ranks, floating, promoted_dtype",
+        "calque_core.ops.elementwise.declare": "as_result",
+        "calque_core.ops.elementwise.operands": (
+            "binary, check_dtypes, check_operands, check_ranks, floating, promoted_dtype"
+        ),
         "calque_core.arrays.numpy_ufuncs": "float_operands",
     },
 }

@@ -26,11 +26,11 @@ from calque_core.arrays.numpy_ufuncs import (
     logical_xor as logical_xor, nextafter as nextafter, rad2deg as rad2deg, rint as rint, trunc as trunc,
     bitwise_count as bitwise_count, float_operands as float_operands,
 )
-from calque_core.ops.ordering import (
+from calque_core.ops.elementwise.ordering import (
     greater as greater, greater_equal as greater_equal, less as less, less_equal as less_equal,
 )
-from calque_core.ops.broadcast import broadcast_to as broadcast_to
-from calque_core.ops.axes import (
+from calque_core.ops.shapes.broadcast import broadcast_to as broadcast_to
+from calque_core.ops.shapes.axes import (
     Axes as Axes, canonical_axes as canonical_axes, canonical_axis as canonical_axis, integers as integers,
     one_or_several as one_or_several,
 )
@@ -41,11 +41,11 @@ from calque_core.arrays.numpy_sequences import (
     KINDS as KINDS, SCALARS as SCALARS, array_of as array_of, with_arrays as with_arrays, with_items as with_items,
 )
 from calque_core.arrays.devices import on_device as on_device, placed_like as placed_like
-from calque_core.ops.create import dtype_argument as dtype_argument
-from calque_core.ops.convert import wide_integer as wide_integer
+from calque_core.ops.shapes.create import dtype_argument as dtype_argument
+from calque_core.ops.elementwise.convert import wide_integer as wide_integer
 from calque_core.types.promotion import can_cast as can_cast
-from calque_core.ops.declare import as_result as as_result
-from calque_core.ops.operands import (
+from calque_core.ops.elementwise.declare import as_result as as_result
+from calque_core.ops.elementwise.operands import (
     binary as binary, check_dtypes as check_dtypes, check_operands as check_operands, check_ranks as check_ranks,
     floating as floating, promoted_dtype as promoted_dtype,
 )

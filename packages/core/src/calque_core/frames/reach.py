@@ -5,7 +5,7 @@ globals, defaults.  A key exists if all these values are numbers, strings, funct
 functions with a key themselves.  A value that has state or can change in place has no key: arrays, lists, objects,
 generators of random numbers.  So a function that reads new values has a new key.
 
-Read next: `ops/loops.py`, which stages the functions of loops once for each key.
+Read next: `ops/calls/loops.py`, which stages the functions of loops once for each key.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ One idea: an effect is a hashable value, and a primitive, an equation and a jaxp
 read the set: an equation with an effect is never removed, merged or run twice, and `Effect` says how much more may be
 done with it.  An effect that depends on parameters comes from the primitive's rule of the kind "effects".
 
-Read next: `ops/callback.py`, whose primitives have effects.
+Read next: `ops/calls/callback.py`, whose primitives have effects.
 """
 
 from __future__ import annotations

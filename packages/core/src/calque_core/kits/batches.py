@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core.ops.batch_axes import matchaxis, moveaxis
-from calque_core.ops.broadcast import broadcast_in_dim
+from calque_core.ops.shapes.batch_axes import matchaxis, moveaxis
+from calque_core.ops.shapes.broadcast import broadcast_in_dim
 from calque_core.primitives.primitive import Primitive, results_of
 from calque_core.primitives.rule_results import gives_lists
 from calque_core.types.avals import typeof

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from calque_core.errors import MissingRuleError
 from calque_core.frames.source import where
-from calque_core.ops.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_tangent
+from calque_core.ops.calls.linear import UndefinedPrimal, Zero, add_tangents, instantiate_zeros, zero_tangent
 from calque_core.primitives.primitive import Primitive, results_of
 from calque_core.primitives.rule_results import gives_lists, wrong_result
 

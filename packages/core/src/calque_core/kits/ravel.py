@@ -16,10 +16,10 @@ import numpy as np
 from calque_core.calls.api_util import array_leaves, describe_value, leaf_names
 from calque_core.frames.source import where
 from calque_core.memory.separate import copy_shared
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.create import full
-from calque_core.ops.joining import concatenate
-from calque_core.ops.shape import reshape, slice
+from calque_core.ops.elementwise.convert import convert_element_type
+from calque_core.ops.shapes.create import full
+from calque_core.ops.shapes.joining import concatenate
+from calque_core.ops.shapes.shape import reshape, slice
 from calque_core.traces.tracer import known, unknown
 from calque_core.types.avals import is_array_like, typeof
 from calque_core.types.dtypes import dtype_name, kind_of, scalar_dtype

@@ -1,6 +1,6 @@
 """The batching rule of a reduction by any function of two scalars.
 
-Read next: `ops/reduce_function.py`, the reduction of whole axes; `batches.py` for other rules.
+Read next: `ops/reductions/reduce_function.py`, the reduction of whole axes; `batches.py` for other rules.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.jaxprs.named_axes import named_axes
 from calque_core.kits.batches import align_batch_axes
-from calque_core.ops.reduce_function import split_reduction
+from calque_core.ops.reductions.reduce_function import split_reduction
 from calque_core.primitives.primitive import Primitive
 
 Value = Any

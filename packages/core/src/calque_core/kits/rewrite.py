@@ -15,7 +15,7 @@ from calque_core.context import here
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn
 from calque_core.jaxprs.walk import rebuild
-from calque_core.ops.weakness import as_declared
+from calque_core.ops.elementwise.weakness import as_declared
 from calque_core.staging.jit_tracer import JitTracer
 from calque_core.staging.stage import JaxprTrace
 from calque_core.traces.trace import evaluation, record_call, tracing

@@ -5,7 +5,7 @@ step many times.  So a program that ran some times becomes a Python function, fo
 function that is traced anew gives an equal program, which finds the code of the first one.  An error is left to the
 interpreter, which names the place.
 
-Read next: `run.py`, which writes the code; `ops/scan.py`, whose step runs so.
+Read next: `run.py`, which writes the code; `ops/calls/scan.py`, whose step runs so.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The primitive that changes a dtype.  Staging binds it to narrow 64 bits to 32, so it lives below staging.
 
-Read next: `ops/convert.py`, its evaluation and its function.
+Read next: `ops/elementwise/convert.py`, its evaluation and its function.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from calque_core.types.avals import ShapedArray, shaped_array
 convert_element_type_p = Primitive("convert_element_type")  # with `weak_type`, of a scalar: to a Python scalar
 convert_element_type_p.is_elementwise = True
 # Its rules are beside those of convert.py.
-convert_element_type_p.family = convert_element_type_p.adapted.family = "calque_core.ops.convert"
+convert_element_type_p.family = convert_element_type_p.adapted.family = "calque_core.ops.elementwise.convert"
 
 
 @convert_element_type_p.def_abstract_eval(cached=True)

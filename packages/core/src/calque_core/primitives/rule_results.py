@@ -20,7 +20,7 @@ Function = Callable[..., Any]
 Adapter = Callable[[str, Function], Function]
 Value = Any
 
-zeros: set[type] = set()  # `ops/linear.py`, which imports the primitives, adds the class `Zero`
+zeros: set[type] = set()  # `ops/calls/linear.py`, which imports the primitives, adds the class `Zero`
 
 
 def adapt(name: str, kind: Any, function: Function, multiple_results: bool) -> Function:

@@ -13,10 +13,10 @@ from functools import partial
 from typing import Any
 
 from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
-from calque_core.ops.custom_closures import Backward, CustomRules, ForwardHalf, FwdRule, JvpRule, Outputs
-from calque_core.ops.jit import run_program
-from calque_core.ops.linear import UndefinedPrimal, Zero, instantiate_zeros, undefined_of, zero_of
+from calque_core.ops.calls.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
+from calque_core.ops.calls.custom_closures import Backward, CustomRules, ForwardHalf, FwdRule, JvpRule, Outputs
+from calque_core.ops.calls.jit import run_program
+from calque_core.ops.calls.linear import UndefinedPrimal, Zero, instantiate_zeros, undefined_of, zero_of
 from calque_core.primitives.primitive import Primitive
 from calque_core.traces.trace import current_trace, hand_custom_down, tracing
 from calque_core.values.value_layouts import Layout, Layouts, flatten_values, unflatten_values

@@ -19,15 +19,15 @@ import numpy as np
 
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.checkpoint import remat_p
-from calque_core.ops.cond import cond_p, join_constants, unify_results
-from calque_core.ops.jit import jit_p, run_program
-from calque_core.ops.joining import stack
-from calque_core.ops.loops import as_carry, check_carry_type, with_carry_types
-from calque_core.ops.platform import Platforms, platform_dependent_p, position_of_platform
-from calque_core.ops.scan import scan_p, slice_aval
-from calque_core.ops.weakness import strong
-from calque_core.ops.while_loop import while_p
+from calque_core.ops.calls.checkpoint import remat_p
+from calque_core.ops.calls.cond import cond_p, join_constants, unify_results
+from calque_core.ops.calls.jit import jit_p, run_program
+from calque_core.ops.calls.loops import as_carry, check_carry_type, with_carry_types
+from calque_core.ops.calls.platform import Platforms, platform_dependent_p, position_of_platform
+from calque_core.ops.calls.scan import scan_p, slice_aval
+from calque_core.ops.calls.while_loop import while_p
+from calque_core.ops.elementwise.weakness import strong
+from calque_core.ops.shapes.joining import stack
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import rules as rule_table
 from calque_core.staging.jit_tracer import JitTracer

@@ -16,8 +16,8 @@ from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.meshes.mesh import AnyMesh
 from calque_core.meshes.partition_spec import PartitionSpec
 from calque_core.meshes.shards import full_shape, shard_shape
-from calque_core.ops.shard_map import shard_map_p
-from calque_core.ops.shard_specs import body_axes
+from calque_core.ops.meshes.shard_map import shard_map_p
+from calque_core.ops.meshes.shard_specs import body_axes
 from calque_core.traces.trace import run_under
 from calque_core.values.value_layouts import Layout, flatten_values, unflatten_values
 

@@ -21,7 +21,7 @@ from calque_core.errors import MissingRuleError, add_remedy
 from calque_core.frames.source import where
 from calque_core.jaxprs.captured import captured_tracers
 from calque_core.jaxprs.jaxpr import Jaxpr, has_jaxpr
-from calque_core.ops.jit import run_program
+from calque_core.ops.calls.jit import run_program
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Primitive, decompose
 from calque_core.primitives.rules import missing_rule, rules

@@ -2,7 +2,7 @@
 
 One idea: all of ours are calls with typed attributes, and state the layouts of their operands and results.
 
-Read next: `lapack.py`, `host_calls.py` and `rules/ffi.py`, which make them.
+Read next: `lapack.py`, `host_calls.py` and `rules/calls/ffi.py`, which make them.
 """
 
 from __future__ import annotations

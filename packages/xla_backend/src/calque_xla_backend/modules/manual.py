@@ -4,7 +4,8 @@ One idea: inside a `shard_map`, the types are those of shards, and a collective 
 the named axes only.  A rule may emit other operations for an equal equation under another mesh, so each choice of mesh
 and axes has its own templates and functions.
 
-Read next: `rules/shard_map.py`, which enters such a program; `rules/collective.py`, the operations inside.
+Read next: `rules/meshes/shard_map.py`, which enters such a program; `rules/meshes/collective.py`, the operations
+inside.
 """
 
 from __future__ import annotations

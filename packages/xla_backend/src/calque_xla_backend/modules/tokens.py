@@ -3,7 +3,7 @@
 One idea: `ModuleContext.token` is the token at the current insertion point.  An operation with an ordered effect uses
 it and replaces it; a region gets a token at its start and returns one at its end; so does a function of the module.
 
-Read next: `host_calls.py`, the operations with effects; `rules/while_loop.py`, whose loops carry a token.
+Read next: `host_calls.py`, the operations with effects; `rules/calls/while_loop.py`, whose loops carry a token.
 """
 
 from __future__ import annotations

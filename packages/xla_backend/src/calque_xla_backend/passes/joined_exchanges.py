@@ -3,7 +3,7 @@
 One idea: core's `all_gather(x, ("i", "j"))` is an equation for each name, and each would send the data again.  Before a
 program is lowered, a chain of them becomes one equation whose `axis_name` is a tuple of names, the slowest first.
 
-Read next: `rules/exchange.py`, which lowers these equations.
+Read next: `rules/meshes/exchange.py`, which lowers these equations.
 """
 
 from __future__ import annotations

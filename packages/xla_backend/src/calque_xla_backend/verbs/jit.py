@@ -15,7 +15,7 @@ Where jaxprs and programs are kept, from the first place that a call asks to the
     JaxprTrace.memo                 a trace that captured tracers; dies with the trace of these tracers
     evaluate.py      _programs      single operation on device arrays -> Program
     shortcuts.py     _shortcuts     function and device types -> Program of its only operation
-    ops/cond.py      _programs      in core: branch or step of a loop -> jaxpr
+    ops/calls/cond.py      _programs      in core: branch or step of a loop -> jaxpr
     compilation_cache/              module without locations -> executable, on disk: where a module would be compiled
 
 Every key has the settings and the rule epoch, save on disk; a key of a function has the named axes too.  `clear_caches`

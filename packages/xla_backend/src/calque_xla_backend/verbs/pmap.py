@@ -3,7 +3,7 @@
 One idea: the mapped function is one equation, `xla_pmap`, of a jitted function; that equation means a `shard_map` over
 a mesh of its own, so every transformation and the compiler know it already.
 
-Read next: `jit.py`, which runs it; `ops/pmap.py` in core, the equation.
+Read next: `jit.py`, which runs it; `ops/meshes/pmap.py` in core, the equation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The derivatives of calls to Python: debugging sees the primal values; other calls have none.
 
-`calque_core.ops.callback` says why: the holes there tell the user to give the call a derivative of its own.
+`calque_core.ops.calls.callback` says why: the holes there tell the user to give the call a derivative of its own.
 """
 
 from __future__ import annotations

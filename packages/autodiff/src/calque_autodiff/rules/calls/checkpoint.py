@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from calque_autodiff.checkpoint_policies import Policy, nothing_saveable
 from calque_autodiff.partial_eval import partial_eval_jaxpr
-from calque_autodiff.rules.jit import def_call_jvp, def_call_transpose
-from calque_autodiff.rules.saving import cut_jaxpr
+from calque_autodiff.rules.calls.jit import def_call_jvp, def_call_transpose
+from calque_autodiff.rules.calls.saving import cut_jaxpr
 from calque_autodiff.traces.tangent_trace import record
 from calque_core import Atom, Jaxpr, dce_jaxpr
 from calque_core.extend import is_nonzero, marked, merged, not_linear, settings_key, unmarked

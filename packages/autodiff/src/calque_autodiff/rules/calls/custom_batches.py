@@ -5,7 +5,7 @@ derivative.  Forward mode differentiates the rule; the linear half keeps the arg
 again; the transpose is the transpose of the rule, with every linear operand mapped, so that each element has a
 cotangent of its own.
 
-Read next: `custom.py`, whose equations hold these rules; `ops/custom_closures.py` in core for their signature.
+Read next: `custom.py`, whose equations hold these rules; `ops/calls/custom_closures.py` in core for their signature.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.partial_eval import Place, by_place
-from calque_autodiff.rules.jit import halves
+from calque_autodiff.rules.calls.jit import halves
 from calque_core import Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from calque_core.extend import Loop, ScanOptions, marked
 from calque_core.lax import jit_p, scan_p

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.rules.linear_call import tangent_jaxpr, tangents_along
-from calque_autodiff.rules.linear_solve import minus
+from calque_autodiff.rules.calls.linear_call import tangent_jaxpr, tangents_along
+from calque_autodiff.rules.calls.linear_solve import minus
 from calque_autodiff.traces.tangent_trace import record_whole
 from calque_core import Jaxpr, instantiate_zeros
 from calque_core.extend import is_nonzero, not_linear, zero_tangent

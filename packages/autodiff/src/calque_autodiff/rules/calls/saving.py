@@ -5,7 +5,9 @@ policy would save; `again` returns the same results from the arguments and the s
 computes only the values that are needed again, and `forward` saves only the values that `again` uses.
 
 A policy applies to programs inside: `jit`, `cond` and `scan` are cut themselves, by their rules of the kind "save",
-`rule(eqn, policy) -> CutEqn`.  A checkpoint inside is one operation to the policy.  Read next: `rules/checkpoint.py`.
+`rule(eqn, policy) -> CutEqn`.  A checkpoint inside is one operation to the policy.
+
+Read next: `rules/calls/checkpoint.py`.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.checkpoint_policies import Policy, nothing_saveable, refuses, saves
-from calque_autodiff.rules.cond import Slots, memo_branches
-from calque_autodiff.rules.scan import stacked_aval
+from calque_autodiff.rules.calls.cond import Slots, memo_branches
+from calque_autodiff.rules.calls.scan import stacked_aval
 from calque_core import Atom, Jaxpr, JaxprEqn, Var
 from calque_core import rules as rule_table
 from calque_core.extend import settings_key

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from calque_autodiff.jaxprs import jvp_jaxpr
 from calque_autodiff.partial_eval import partial_eval_jaxpr
-from calque_autodiff.rules.loops import FirstLoop, first_loop, second_loop
+from calque_autodiff.rules.calls.loops import FirstLoop, first_loop, second_loop
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, add_tangents, instantiate_zeros, stage

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.partial_eval import partial_eval_jaxpr
-from calque_autodiff.rules.reversal import run_backwards
-from calque_autodiff.rules.scan import in_groups
+from calque_autodiff.rules.calls.reversal import run_backwards
+from calque_autodiff.rules.calls.scan import in_groups
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, MissingRuleError, add_tangents, dce_jaxpr, eval_jaxpr, stage
 from calque_core.extend import Mask, marked, marked_carries, merged, unmarked, where

@@ -15,8 +15,8 @@ from typing import Any
 
 from calque_autodiff.jaxprs import jvp_jaxpr
 from calque_autodiff.partial_eval import partial_eval_jaxpr
-from calque_autodiff.rules.linear_call import only_linear
-from calque_autodiff.rules.while_backwards import Step, cut_step, linear_carries, reverse_program, without_linear
+from calque_autodiff.rules.calls.linear_call import only_linear
+from calque_autodiff.rules.calls.while_backwards import Step, cut_step, linear_carries, reverse_program, without_linear
 from calque_autodiff.traces.tangent_trace import record
 from calque_core import Jaxpr, Var, dce_jaxpr, eval_jaxpr, instantiate_zeros
 from calque_core.extend import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.rules.arithmetic import summed_to
+from calque_autodiff.rules.elementwise.arithmetic import summed_to
 from calque_core import UndefinedPrimal, Zero, typeof
 from calque_core.extend import check_known, defjvp, defjvp_all, deftranspose, not_linear, spread, zero_derivative
 from calque_core.extend.numpy_functions import greater, less

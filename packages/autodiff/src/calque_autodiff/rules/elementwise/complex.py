@@ -8,7 +8,7 @@ complex numbers.  Conjugation occurs only here, and in the rule of `abs`.
 
 from __future__ import annotations
 
-from calque_autodiff.rules.arithmetic import summed_to
+from calque_autodiff.rules.elementwise.arithmetic import summed_to
 from calque_core import typeof
 from calque_core.extend import deflinear
 from calque_core.lax import complex, complex_p, conj, conj_p, imag, imag_p, neg, real, real_p

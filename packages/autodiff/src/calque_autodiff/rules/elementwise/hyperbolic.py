@@ -56,7 +56,7 @@ def asinh_jvp(x_dot: Value, out: Value, x: Value) -> Value:
     return div(x_dot, mul(size, sqrt(add(square(div(1.0, size)), square(div(x, size))))))
 
 
-one_minus_square = late_function("calque_autodiff.rules.trigonometric", "one_minus_square")
+one_minus_square = late_function("calque_autodiff.rules.elementwise.trigonometric", "one_minus_square")
 
 defjvp(asinh_p, asinh_jvp)
 defjvp(acosh_p, lambda x_dot, out, x: mul(x_dot, mul(rsqrt(sub(x, 1.0)), rsqrt(add(x, 1.0)))))

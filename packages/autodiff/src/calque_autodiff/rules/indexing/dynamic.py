@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.rules.shape import typeof_operand
+from calque_autodiff.rules.shapes.shape import typeof_operand
 from calque_core import Zero, instantiate_zeros, is_undefined_primal
 from calque_core.extend import Shape, check_known, defjvp_all, deftranspose, zero_tangent, zeros_of
 from calque_core.lax import dynamic_slice_p, dynamic_update_slice_p, zeros_like

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.rules.shape import typeof_operand
+from calque_autodiff.rules.shapes.shape import typeof_operand
 from calque_core import Primitive, Zero, instantiate_zeros, is_undefined_primal, typeof
 from calque_core.extend import (
     check_known,

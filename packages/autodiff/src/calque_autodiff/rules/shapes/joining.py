@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.rules.shape import typeof_operand
+from calque_autodiff.rules.shapes.shape import typeof_operand
 from calque_core import UndefinedPrimal, instantiate_zeros, is_undefined_primal
 from calque_core.extend import Shape, deflinear
 from calque_core.lax import (

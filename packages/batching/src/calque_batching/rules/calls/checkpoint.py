@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_batching.rules.jit import def_call
+from calque_batching.rules.calls.jit import def_call
 from calque_core.extend import defvectorized
 from calque_core.lax import dce_sink_p, name_p, optimization_barrier_p, remat_p
 

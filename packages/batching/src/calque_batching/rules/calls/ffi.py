@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_batching.rules.callback import whole_operands
+from calque_batching.rules.calls.callback import whole_operands
 from calque_core import ShapedArray, moveaxis
 from calque_core.extend import batch_size, defbatch, shaped_array
 from calque_core.lax import ffi_call_p, map

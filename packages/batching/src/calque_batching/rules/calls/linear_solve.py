@@ -13,7 +13,7 @@ from typing import Any
 
 from calque_batching.batch_trace import AxisData
 from calque_batching.jaxprs import batch_jaxpr_axes
-from calque_batching.rules.linear_call import batch_mapped, in_front
+from calque_batching.rules.calls.linear_call import batch_mapped, in_front
 from calque_core import Jaxpr, Primitive
 from calque_core.lax import custom_linear_solve_p
 

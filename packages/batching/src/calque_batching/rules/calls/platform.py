@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from calque_batching.batch_trace import AxisData
-from calque_batching.rules.cond import Batch, Branches, Dims, batch_branches
+from calque_batching.rules.calls.cond import Batch, Branches, Dims, batch_branches
 from calque_core.extend import Platforms
 from calque_core.lax import platform_dependent_p
 

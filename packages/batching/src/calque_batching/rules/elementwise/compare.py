@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.compare`: the batch axis is one more axis.
+"""Batching the operations of `calque_core.ops.elementwise.compare`: the batch axis is one more axis.
 
 A scalar `which` of `select_n`, or a scalar bound of `clamp`, is an ordinary operand: if mapped, it gets the missing
 axes; if unmapped, it stays a scalar.

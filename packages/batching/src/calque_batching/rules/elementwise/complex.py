@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.complex`: the batch axis is one more axis."""
+"""Batching the operations of `calque_core.ops.elementwise.complex`: the batch axis is one more axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.convert`."""
+"""Batching the operations of `calque_core.ops.elementwise.convert`."""
 
 from __future__ import annotations
 

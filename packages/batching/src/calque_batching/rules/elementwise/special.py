@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.special`: the batch axis is one more axis."""
+"""Batching the operations of `calque_core.ops.elementwise.special`: the batch axis is one more axis."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from calque_batching.axes import matchaxis
-from calque_batching.rules.gather import gather_batch
-from calque_batching.rules.scatter import scatter_batch
+from calque_batching.rules.indexing.gather import gather_batch
+from calque_batching.rules.indexing.scatter import scatter_batch
 from calque_core import typeof
 from calque_core.extend import Shape, batch_size, defbatch, with_entry
 from calque_core.lax import (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_batching.axes import matchaxis, moveaxis
-from calque_batching.rules.gather import paired_with_batch, windows_with_batch
+from calque_batching.rules.indexing.gather import paired_with_batch, windows_with_batch
 from calque_core import Primitive, typeof
 from calque_core.extend import batch_size, defbatch
 from calque_core.lax import (

@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.sort`."""
+"""Batching the operations of `calque_core.ops.indexing.sort`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.top_k`."""
+"""Batching the operations of `calque_core.ops.indexing.top_k`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.collective`: the meaning of a named axis under `vmap`.
+"""Batching the operations of `calque_core.ops.meshes.collective`: the meaning of a named axis under `vmap`.
 
 One idea: a reduction over the mapped axis removes it, and its result is the same for every element.  All other names
 belong to enclosing transformations, which receive them.

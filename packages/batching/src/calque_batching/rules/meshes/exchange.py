@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.exchange`: under its own name the batch axis is an axis like any other.
+"""Batching exchanges along named axes: under its own name the batch axis is an axis like any other.
 
 So the elements that an operation would exchange are in the array already: none is copied, save for the reduction of
 `psum_scatter` and the order of `ppermute`.

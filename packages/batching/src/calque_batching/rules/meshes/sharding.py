@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_batching.rules.shard_map import batched_spec
+from calque_batching.rules.meshes.shard_map import batched_spec
 from calque_core import PartitionSpec
 from calque_core.extend import defbatch
 from calque_core.lax import sharding_constraint_p

@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.cumulative`: the batch axis stays where it is."""
+"""Batching the operations of `calque_core.ops.reductions.cumulative`: the batch axis stays where it is."""
 
 from __future__ import annotations
 

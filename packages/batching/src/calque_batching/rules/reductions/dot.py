@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.dot`: no axis moves, and the result has its batch axis where it falls."""
+"""Batching products: no axis moves, and the result has its batch axis where it falls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.reduce`: the batch axis is not reduced."""
+"""Batching the operations of `calque_core.ops.reductions.reduce`: the batch axis is not reduced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.broadcast`."""
+"""Batching the operations of `calque_core.ops.shapes.broadcast`."""
 
 from __future__ import annotations
 

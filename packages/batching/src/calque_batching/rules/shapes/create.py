@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.create`: the result is the same for every element."""
+"""Batching the operations of `calque_core.ops.shapes.create`: the result is the same for every element."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.joining`.
+"""Batching the operations of `calque_core.ops.shapes.joining`.
 
 The batch axis goes where operands and result are contiguous: beside a new first axis, in front of any other.
 """

@@ -1,4 +1,4 @@
-"""Batching the operations of `calque_core.ops.shape`: parameters with an entry per axis get one more entry."""
+"""Batching the operations of `calque_core.ops.shapes.shape`: parameters with an entry per axis get one more entry."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from calque_core.context import here
 from calque_core.frames.source import current_position, describe_function, where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.effects import Effect, Effects
-from calque_core.ops.host_function import HostCall, HostFunction, in_callback
+from calque_core.ops.calls.host_function import HostCall, HostFunction, in_callback
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, is_array_like, typeof
 from calque_pytree import PyTreeDef, tree_flatten

@@ -16,8 +16,8 @@ from calque_core.frames.source import where
 from calque_core.jaxprs.effects import Effect
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
-from calque_core.ops.jit import check_operands, dce_jit, means, run_program
-from calque_core.ops.weakness import strong
+from calque_core.ops.calls.jit import check_operands, dce_jit, means, run_program
+from calque_core.ops.elementwise.weakness import strong
 from calque_core.primitives.primitive import Primitive, bind_checked
 
 Value = Any

@@ -36,11 +36,11 @@ from calque_core.jaxprs.masks import marked
 from calque_core.known.programs import control_flow
 from calque_core.known.table import KnownOperations
 from calque_core.memory.separate import copy_shared, copy_writable_tree
-from calque_core.ops.compare import clamp
-from calque_core.ops.convert import convert_element_type, narrow
-from calque_core.ops.jit import check_operands, run_program
-from calque_core.ops.varying import as_varying, fit_branches, fit_operands
-from calque_core.ops.weakness import convert_to, reaches
+from calque_core.ops.calls.jit import check_operands, run_program
+from calque_core.ops.elementwise.compare import clamp
+from calque_core.ops.elementwise.convert import convert_element_type, narrow
+from calque_core.ops.elementwise.weakness import convert_to, reaches
+from calque_core.ops.meshes.varying import as_varying, fit_branches, fit_operands
 from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import settings_key

@@ -17,8 +17,8 @@ from typing import Any
 
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
-from calque_core.ops.custom_closures import Backward, CustomRules
-from calque_core.ops.jit import check_operands, has_value_of, run_program
+from calque_core.ops.calls.custom_closures import Backward, CustomRules
+from calque_core.ops.calls.jit import check_operands, has_value_of, run_program
 from calque_core.primitives.primitive import Primitive
 from calque_core.record import Record
 

@@ -22,7 +22,7 @@ from calque_core.jaxprs.captured import Search, captured_tracers, cells_of, sear
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, Var, jaxprs_in_params
 from calque_core.jaxprs.masks import marked, merged
-from calque_core.ops.linear import Zero, instantiate_zeros, is_nonzero, with_integer_zeros, zero_tangent
+from calque_core.ops.calls.linear import Zero, instantiate_zeros, is_nonzero, with_integer_zeros, zero_tangent
 from calque_core.primitives.rules import settings_key
 from calque_core.record import Record
 from calque_core.staging.stage import JaxprTrace, hoist_tracers, stage

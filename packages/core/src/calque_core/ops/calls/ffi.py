@@ -3,7 +3,7 @@
 One idea: core knows the name of a kernel and the types of its results, and nothing of its code.  A backend keeps the
 code under the name, lowers the call, and evaluates it; FFI stands for foreign function interface.
 
-Read next: `callback.py`, calls of Python functions; `rules/ffi.py` of a backend.
+Read next: `callback.py`, calls of Python functions; `rules/calls/ffi.py` of a backend.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.effects import Effects, no_effects
-from calque_core.ops.callback import VmapMethod, canonical_vmap_method, declared_results, io_effect
+from calque_core.ops.calls.callback import VmapMethod, canonical_vmap_method, declared_results, io_effect
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray
 

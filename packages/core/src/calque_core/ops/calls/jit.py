@@ -15,8 +15,8 @@ from typing import Any
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Var
 from calque_core.jaxprs.masks import marked
 from calque_core.known.programs import run_again
-from calque_core.ops.varying import fit_program
-from calque_core.ops.weakness import as_declared, strong
+from calque_core.ops.elementwise.weakness import as_declared, strong
+from calque_core.ops.meshes.varying import fit_program
 from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.jit import jit_p as jit_p  # noqa: PLC0414  who uses it needs its evaluation, too
 from calque_core.primitives.primitive import Primitive

@@ -14,8 +14,8 @@ import numpy as np
 
 from calque_core.jaxprs.masks import Mask, merged, unmarked
 from calque_core.known.operands import Option
-from calque_core.ops.arithmetic import add_any_p
-from calque_core.ops.broadcast import broadcast
+from calque_core.ops.elementwise.arithmetic import add_any_p
+from calque_core.ops.shapes.broadcast import broadcast
 from calque_core.primitives.rule_results import zeros
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import float0, is_float

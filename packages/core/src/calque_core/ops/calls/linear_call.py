@@ -19,12 +19,12 @@ from calque_core.frames.source import where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.memory.separate import copy_shared
-from calque_core.ops.cond import join_constants
-from calque_core.ops.jit import check_operands, means, run_strongly
-from calque_core.ops.lockstep import Column, Positions, run_in_lockstep
-from calque_core.ops.loops import loop_name, strong_leaves
-from calque_core.ops.spaces import check_floating, space_of
-from calque_core.ops.weakness import strong
+from calque_core.ops.calls.cond import join_constants
+from calque_core.ops.calls.jit import check_operands, means, run_strongly
+from calque_core.ops.calls.loops import loop_name, strong_leaves
+from calque_core.ops.calls.spaces import check_floating, space_of
+from calque_core.ops.elementwise.weakness import strong
+from calque_core.ops.meshes.lockstep import Column, Positions, run_in_lockstep
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import settings_key
 from calque_core.staging.stage import stage

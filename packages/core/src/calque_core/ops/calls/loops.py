@@ -17,11 +17,11 @@ from calque_core.calls.api_util import array_leaves, difference
 from calque_core.frames.source import describe_function, where
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.cond import join_constants, stage_once
-from calque_core.ops.convert import convert_element_type, narrow
-from calque_core.ops.retyping import derived_types
-from calque_core.ops.varying import as_varying
-from calque_core.ops.weakness import convert_to, may_take, scalar_kind, strong, weak
+from calque_core.ops.calls.cond import join_constants, stage_once
+from calque_core.ops.calls.retyping import derived_types
+from calque_core.ops.elementwise.convert import convert_element_type, narrow
+from calque_core.ops.elementwise.weakness import convert_to, may_take, scalar_kind, strong, weak
+from calque_core.ops.meshes.varying import as_varying
 from calque_core.staging.stage import JaxprTrace, stage
 from calque_core.traces.trace import Trace, current_trace
 from calque_core.types.avals import typeof

@@ -11,11 +11,11 @@ from calque_core.frames.names import named_after
 from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.memory.separate import copy_shared
-from calque_core.ops.axes import canonical_axis
-from calque_core.ops.joining import concatenate
-from calque_core.ops.loops import loop_name
-from calque_core.ops.scan import run_scan
-from calque_core.ops.shape import reshape, rev, slice
+from calque_core.ops.calls.loops import loop_name
+from calque_core.ops.calls.scan import run_scan
+from calque_core.ops.shapes.axes import canonical_axis
+from calque_core.ops.shapes.joining import concatenate
+from calque_core.ops.shapes.shape import reshape, rev, slice
 from calque_core.types.avals import typeof
 from calque_pytree import tree_flatten
 

@@ -5,7 +5,7 @@ strong value of this dtype takes its place, the equations after it stay the same
 as the strong result of a function or a conversion by the user, might change: then no types are derived, and the
 function must be traced again.
 
-Read next: `ops/loops.py`, which saves traces of nested loops by it.
+Read next: `ops/calls/loops.py`, which saves traces of nested loops by it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal
-from calque_core.ops.operands import promoted_type
+from calque_core.ops.elementwise.operands import promoted_type
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.types.avals import shaped_array
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.jit import means, run_strongly
-from calque_core.ops.linear_solve import check_endomorphism, dce_solver
+from calque_core.ops.calls.jit import means, run_strongly
+from calque_core.ops.calls.linear_solve import check_endomorphism, dce_solver
 from calque_core.primitives.primitive import Primitive
 
 Value = Any

@@ -21,10 +21,8 @@ from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
 from calque_core.known.programs import control_flow, run_again
 from calque_core.memory.separate import copy_shared, copy_writable_tree
-from calque_core.ops.convert import narrow
-from calque_core.ops.jit import check_operands
-from calque_core.ops.joining import stack
-from calque_core.ops.loops import (
+from calque_core.ops.calls.jit import check_operands
+from calque_core.ops.calls.loops import (
     add_step,
     as_carry,
     as_dtype_of,
@@ -35,8 +33,10 @@ from calque_core.ops.loops import (
     trace_step,
     with_carry_types,
 )
-from calque_core.ops.varying import fit_loop, fits
-from calque_core.ops.weakness import as_declared, strong
+from calque_core.ops.elementwise.convert import narrow
+from calque_core.ops.elementwise.weakness import as_declared, strong
+from calque_core.ops.meshes.varying import fit_loop, fits
+from calque_core.ops.shapes.joining import stack
 from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import shaped_array, typeof

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from calque_core.calls.api_util import call, describe_value, difference, leaf_names, split_aux
 from calque_core.frames.names import named_after
 from calque_core.frames.source import describe_function
-from calque_core.ops.loops import strong_leaves
-from calque_core.ops.varying import as_varying
+from calque_core.ops.calls.loops import strong_leaves
+from calque_core.ops.meshes.varying import as_varying
 from calque_core.types.avals import NO_AXES, is_array_like, typeof
 from calque_core.types.dtypes import is_float
 from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_structure

@@ -13,8 +13,8 @@ import numpy as np
 
 from calque_core.calls.api_util import arg_names, check_arrays, describe_value, difference
 from calque_core.frames.source import describe_function
-from calque_core.ops.convert import narrow
-from calque_core.ops.linear import Zero, zero_of
+from calque_core.ops.calls.linear import Zero, zero_of
+from calque_core.ops.elementwise.convert import narrow
 from calque_core.traces.trace import Trace
 from calque_core.types.avals import is_array_like, typeof
 from calque_core.types.dtypes import float0

@@ -22,12 +22,10 @@ from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
 from calque_core.known.programs import control_flow, run_again
 from calque_core.memory.separate import copy_shared, copy_writable_tree
-from calque_core.ops.axes import integer
-from calque_core.ops.cond import cond, detach
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.jit import check_operands
-from calque_core.ops.loop_rules import split_while
-from calque_core.ops.loops import (
+from calque_core.ops.calls.cond import cond, detach
+from calque_core.ops.calls.jit import check_operands
+from calque_core.ops.calls.loop_rules import split_while
+from calque_core.ops.calls.loops import (
     add_step,
     as_carry,
     as_dtype_of,
@@ -40,10 +38,12 @@ from calque_core.ops.loops import (
     trace_step,
     with_carry_types,
 )
-from calque_core.ops.operands import promoted_type
-from calque_core.ops.scan import run_scan, steps_at_once
-from calque_core.ops.varying import fit_loop, fit_operands, fits
-from calque_core.ops.weakness import as_declared, strong
+from calque_core.ops.calls.scan import run_scan, steps_at_once
+from calque_core.ops.elementwise.convert import convert_element_type
+from calque_core.ops.elementwise.operands import promoted_type
+from calque_core.ops.elementwise.weakness import as_declared, strong
+from calque_core.ops.meshes.varying import fit_loop, fit_operands, fits
+from calque_core.ops.shapes.axes import integer
 from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.primitive import Primitive
 from calque_core.traces.tracer import is_tracer, known, unknown

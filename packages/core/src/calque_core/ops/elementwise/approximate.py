@@ -23,10 +23,10 @@ from calque_core.known.programs import code_of
 from calque_core.known.run import def_joint_evaluation, is_straight
 from calque_core.known.sizes import acts_by_element, common_shape
 from calque_core.known.table import KnownOperations
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.declare import FLOAT, elementwise
-from calque_core.ops.number_code import OfNumbers, code_of_numbers, on_numbers
-from calque_core.ops.regions import MOST_NUMBERS, Regions
+from calque_core.ops.elementwise.convert import convert_element_type
+from calque_core.ops.elementwise.declare import FLOAT, elementwise
+from calque_core.ops.elementwise.number_code import OfNumbers, code_of_numbers, on_numbers
+from calque_core.ops.elementwise.regions import MOST_NUMBERS, Regions
 from calque_core.passes.equal_equations import merge_equal_equations
 from calque_core.primitives.primitive import Primitive
 from calque_core.record import Record

@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops import formulas, scalars
-from calque_core.ops.axes import integer
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.declare import (
+from calque_core.ops.elementwise import formulas, scalars
+from calque_core.ops.elementwise.convert import convert_element_type
+from calque_core.ops.elementwise.declare import (
     ANY,
     INTEGER,
     NUMBER,
@@ -29,10 +28,11 @@ from calque_core.ops.declare import (
     insist,
     undefined_message,
 )
-from calque_core.ops.formulas import keeping_dtype
-from calque_core.ops.numpy_calls import numpy_function
-from calque_core.ops.operands import binary, floating
-from calque_core.ops.weakness import strong
+from calque_core.ops.elementwise.formulas import keeping_dtype
+from calque_core.ops.elementwise.numpy_calls import numpy_function
+from calque_core.ops.elementwise.operands import binary, floating
+from calque_core.ops.elementwise.weakness import strong
+from calque_core.ops.shapes.axes import integer
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 

@@ -15,11 +15,21 @@ import numpy as np
 
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops import formulas, scalars
-from calque_core.ops.declare import ANY, BITS, INTEGER, ORDERED, declare, elementwise, fitting, insist, ordered_operands
-from calque_core.ops.formulas import keeping_dtype
-from calque_core.ops.operands import binary, broadcast_operands
-from calque_core.ops.weakness import strong
+from calque_core.ops.elementwise import formulas, scalars
+from calque_core.ops.elementwise.declare import (
+    ANY,
+    BITS,
+    INTEGER,
+    ORDERED,
+    declare,
+    elementwise,
+    fitting,
+    insist,
+    ordered_operands,
+)
+from calque_core.ops.elementwise.formulas import keeping_dtype
+from calque_core.ops.elementwise.operands import binary, broadcast_operands
+from calque_core.ops.elementwise.weakness import strong
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 

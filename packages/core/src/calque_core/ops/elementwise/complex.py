@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from calque_core.backends import on_device_of
-from calque_core.ops import scalars
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.create import zeros_like
-from calque_core.ops.declare import FLOAT, as_result, declare, elementwise, insist, undefined_message
-from calque_core.ops.operands import floating_pair
-from calque_core.ops.weakness import strong
+from calque_core.ops.elementwise import scalars
+from calque_core.ops.elementwise.convert import convert_element_type
+from calque_core.ops.elementwise.declare import FLOAT, as_result, declare, elementwise, insist, undefined_message
+from calque_core.ops.elementwise.operands import floating_pair
+from calque_core.ops.elementwise.weakness import strong
+from calque_core.ops.shapes.create import zeros_like
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 

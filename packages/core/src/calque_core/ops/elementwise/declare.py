@@ -18,9 +18,9 @@ import numpy as np
 from calque_core.context import here
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.numpy_calls import numpy_function
-from calque_core.ops.operands import binary, floating, floating_pair, promote
-from calque_core.ops.weakness import strong
+from calque_core.ops.elementwise.numpy_calls import numpy_function
+from calque_core.ops.elementwise.operands import binary, floating, floating_pair, promote
+from calque_core.ops.elementwise.weakness import strong
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Linearity, Primitive
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.arithmetic import add, div, min, mul, neg, square, sub
-from calque_core.ops.coefficients import ERF_TO_2, ERF_TO_4, ERF_TO_6, SHIFTED_ERFC
-from calque_core.ops.exponential import exp
-from calque_core.ops.pieces import Pieces, Span
-from calque_core.ops.regions import Regions, odd, region
-from calque_core.ops.rounding import floor
+from calque_core.ops.elementwise.arithmetic import add, div, min, mul, neg, square, sub
+from calque_core.ops.elementwise.coefficients import ERF_TO_2, ERF_TO_4, ERF_TO_6, SHIFTED_ERFC
+from calque_core.ops.elementwise.exponential import exp
+from calque_core.ops.elementwise.pieces import Pieces, Span
+from calque_core.ops.elementwise.regions import Regions, odd, region
+from calque_core.ops.elementwise.rounding import floor
 
 Value = Any
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops import formulas, scalars
-from calque_core.ops.arithmetic import add, div, neg, square, sub
-from calque_core.ops.compare import bitwise_or, ge, ne, select
-from calque_core.ops.complex import real
-from calque_core.ops.create import full_like, zeros_like
-from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
-from calque_core.ops.operands import floating, floating_pair
-from calque_core.ops.rounding import is_finite
+from calque_core.ops.elementwise import formulas, scalars
+from calque_core.ops.elementwise.arithmetic import add, div, neg, square, sub
+from calque_core.ops.elementwise.compare import bitwise_or, ge, ne, select
+from calque_core.ops.elementwise.complex import real
+from calque_core.ops.elementwise.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
+from calque_core.ops.elementwise.operands import floating, floating_pair
+from calque_core.ops.elementwise.rounding import is_finite
+from calque_core.ops.shapes.create import full_like, zeros_like
 
 Value = Any
 

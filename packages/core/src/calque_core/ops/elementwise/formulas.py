@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from calque_core.frames.source import where
-from calque_core.ops.declare import undefined_message
-from calque_core.ops.numpy_calls import on_floats
+from calque_core.ops.elementwise.declare import undefined_message
+from calque_core.ops.elementwise.numpy_calls import on_floats
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import native_array
 from calque_core.types.limits import bit_width, finfo, wide_dtype

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops import formulas
-from calque_core.ops.arithmetic import abs, add, mul, square
-from calque_core.ops.declare import REAL_OR_COMPLEX, declare
-from calque_core.ops.exponential import complex_logistic_slope, exp
-from calque_core.ops.operands import floating
+from calque_core.ops.elementwise import formulas
+from calque_core.ops.elementwise.arithmetic import abs, add, mul, square
+from calque_core.ops.elementwise.declare import REAL_OR_COMPLEX, declare
+from calque_core.ops.elementwise.exponential import complex_logistic_slope, exp
+from calque_core.ops.elementwise.operands import floating
 from calque_core.types.avals import typeof
 
 Value = Any

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.arithmetic import add, mul
-from calque_core.ops.compare import bitwise_and, shift_right_arithmetic, shift_right_logical
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.declare import INTEGER, insist
-from calque_core.ops.operands import binary
+from calque_core.ops.elementwise.arithmetic import add, mul
+from calque_core.ops.elementwise.compare import bitwise_and, shift_right_arithmetic, shift_right_logical
+from calque_core.ops.elementwise.convert import convert_element_type
+from calque_core.ops.elementwise.declare import INTEGER, insist
+from calque_core.ops.elementwise.operands import binary
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import kind_of
 

@@ -21,9 +21,17 @@ import numpy as np
 from calque_core.context import DEFAULT_SETTINGS, here
 from calque_core.errors import ShapeError
 from calque_core.frames.source import is_called_by_user, where
-from calque_core.ops.broadcast import broadcast_shapes, broadcast_to
-from calque_core.ops.convert import convert_element_type, from_python
-from calque_core.ops.weakness import PYTHON_SCALARS, SCALAR_KINDS, is_weak_integer, number, scalar_kind, strong, weak
+from calque_core.ops.elementwise.convert import convert_element_type, from_python
+from calque_core.ops.elementwise.weakness import (
+    PYTHON_SCALARS,
+    SCALAR_KINDS,
+    is_weak_integer,
+    number,
+    scalar_kind,
+    strong,
+    weak,
+)
+from calque_core.ops.shapes.broadcast import broadcast_shapes, broadcast_to
 from calque_core.types.avals import Shape, ShapedArray, typeof
 from calque_core.types.avals import _aval_functions as aval_functions
 from calque_core.types.dtypes import canonicalize_dtype, kind_of, scalar_dtype

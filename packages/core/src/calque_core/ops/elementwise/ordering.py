@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from calque_core.ops.compare import bitwise_and, bitwise_or, eq, ge, gt, le, lt
-from calque_core.ops.complex import imag, real
-from calque_core.ops.operands import binary, check_operands
+from calque_core.ops.elementwise.compare import bitwise_and, bitwise_or, eq, ge, gt, le, lt
+from calque_core.ops.elementwise.complex import imag, real
+from calque_core.ops.elementwise.operands import binary, check_operands
 from calque_core.types.avals import typeof
 
 Value = Any

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from calque_core.known.run import def_joint_evaluation
-from calque_core.ops.arithmetic import sub
-from calque_core.ops.declare import FLOAT, elementwise
-from calque_core.ops.number_code import def_number_code
-from calque_core.ops.rounding import floor
+from calque_core.ops.elementwise.arithmetic import sub
+from calque_core.ops.elementwise.declare import FLOAT, elementwise
+from calque_core.ops.elementwise.number_code import def_number_code
+from calque_core.ops.elementwise.rounding import floor
 from calque_core.primitives.primitive import Primitive
 from calque_core.record import Record
 

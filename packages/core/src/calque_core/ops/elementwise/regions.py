@@ -18,7 +18,7 @@ import numpy as np
 from calque_core.context import DEFAULT_SETTINGS, entered
 from calque_core.epoch import forget_with_rules
 from calque_core.known.run import StraightLine
-from calque_core.ops.number_code import OfNumbers, code_of_numbers, on_numbers
+from calque_core.ops.elementwise.number_code import OfNumbers, code_of_numbers, on_numbers
 from calque_core.passes.equal_equations import merge_equal_equations
 from calque_core.record import Record
 from calque_core.staging.stage import stage

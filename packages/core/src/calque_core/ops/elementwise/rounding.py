@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from calque_core.frames.source import where
-from calque_core.ops import formulas
-from calque_core.ops.axes import integer
-from calque_core.ops.declare import BITS, FLOAT, as_result, declare, insist, undefined_message
-from calque_core.ops.operands import floating, floating_pair
-from calque_core.ops.weakness import strong
+from calque_core.ops.elementwise import formulas
+from calque_core.ops.elementwise.declare import BITS, FLOAT, as_result, declare, insist, undefined_message
+from calque_core.ops.elementwise.operands import floating, floating_pair
+from calque_core.ops.elementwise.weakness import strong
+from calque_core.ops.shapes.axes import integer
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import ShapedArray, typeof
 from calque_core.types.dtypes import float0

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops import formulas
-from calque_core.ops.numpy_calls import on_arrays
+from calque_core.ops.elementwise import formulas
+from calque_core.ops.elementwise.numpy_calls import on_arrays
 
 Value = Any
 

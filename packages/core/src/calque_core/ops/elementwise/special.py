@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from calque_core.known.run import def_joint_evaluation
-from calque_core.ops import formulas
-from calque_core.ops.approximate import declare_formula, polynomial
-from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, square, sub
-from calque_core.ops.coefficients import SCALED_ERFC
-from calque_core.ops.compare import eq, le, lt, select
-from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
-from calque_core.ops.error_regions import ERF_REGIONS, ERF_SERIES, ERFC_REGIONS
-from calque_core.ops.exponential import complex_logistic_slope, exp, log, sqrt
-from calque_core.ops.operands import floating
-from calque_core.ops.rounding import floor
+from calque_core.ops.elementwise import formulas
+from calque_core.ops.elementwise.approximate import declare_formula, polynomial
+from calque_core.ops.elementwise.arithmetic import abs, add, div, max, min, mul, neg, square, sub
+from calque_core.ops.elementwise.coefficients import SCALED_ERFC
+from calque_core.ops.elementwise.compare import eq, le, lt, select
+from calque_core.ops.elementwise.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
+from calque_core.ops.elementwise.error_regions import ERF_REGIONS, ERF_SERIES, ERFC_REGIONS
+from calque_core.ops.elementwise.exponential import complex_logistic_slope, exp, log, sqrt
+from calque_core.ops.elementwise.operands import floating
+from calque_core.ops.elementwise.rounding import floor
 from calque_core.types.avals import typeof
 
 Value = Any

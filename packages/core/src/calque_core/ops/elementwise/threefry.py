@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from calque_core.frames.source import where
-from calque_core.ops.arithmetic import add
-from calque_core.ops.compare import bitwise_or, bitwise_xor, shift_left, shift_right_logical
-from calque_core.ops.declare import as_result, elementwise
+from calque_core.ops.elementwise.arithmetic import add
+from calque_core.ops.elementwise.compare import bitwise_or, bitwise_xor, shift_left, shift_right_logical
+from calque_core.ops.elementwise.declare import as_result, elementwise
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import ShapedArray
 

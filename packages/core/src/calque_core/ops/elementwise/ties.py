@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.ops.arithmetic import add, mul
-from calque_core.ops.convert import convert_element_type
+from calque_core.ops.elementwise.arithmetic import add, mul
+from calque_core.ops.elementwise.convert import convert_element_type
 from calque_core.types.avals import typeof
 
 Value = Any

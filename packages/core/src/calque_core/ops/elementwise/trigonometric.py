@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
-from calque_core.ops.operands import floating, floating_pair
+from calque_core.ops.elementwise.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
+from calque_core.ops.elementwise.operands import floating, floating_pair
 
 Value = Any
 

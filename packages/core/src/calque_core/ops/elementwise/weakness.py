@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.context import DEFAULT_SETTINGS, here
-from calque_core.ops.convert import convert_element_type
+from calque_core.ops.elementwise.convert import convert_element_type
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.types.avals import ShapedArray, typeof
 from calque_core.types.dtypes import kind_of, scalar_dtype

@@ -18,15 +18,15 @@ import numpy as np
 from calque_core.calls.api_util import describe_value
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.arithmetic import add, rem
-from calque_core.ops.axes import canonical_axis, integer, integers
-from calque_core.ops.compare import lt, select
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.declare import as_result
-from calque_core.ops.gather import GatherDimensionNumbers, gather
-from calque_core.ops.joining import concatenate
-from calque_core.ops.shape import reshape, slice, squeeze
-from calque_core.ops.windows import GatherScatterMode, as_indices
+from calque_core.ops.elementwise.arithmetic import add, rem
+from calque_core.ops.elementwise.compare import lt, select
+from calque_core.ops.elementwise.convert import convert_element_type
+from calque_core.ops.elementwise.declare import as_result
+from calque_core.ops.indexing.gather import GatherDimensionNumbers, gather
+from calque_core.ops.indexing.windows import GatherScatterMode, as_indices
+from calque_core.ops.shapes.axes import canonical_axis, integer, integers
+from calque_core.ops.shapes.joining import concatenate
+from calque_core.ops.shapes.shape import reshape, slice, squeeze
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import Shape, ShapedArray, is_array_like, shaped_array, typeof
 

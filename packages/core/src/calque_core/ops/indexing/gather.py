@@ -15,9 +15,8 @@ from calque_core.context import here
 from calque_core.errors import ConcretizationTypeError, ShapeError
 from calque_core.frames.source import where
 from calque_core.jaxprs.masks import merged
-from calque_core.ops.axes import integers
-from calque_core.ops.declare import as_result
-from calque_core.ops.windows import (
+from calque_core.ops.elementwise.declare import as_result
+from calque_core.ops.indexing.windows import (
     GatherScatterMode,
     Windows,
     as_indices,
@@ -25,6 +24,7 @@ from calque_core.ops.windows import (
     dimension_numbers_of,
     windows_of,
 )
+from calque_core.ops.shapes.axes import integers
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.traces.tracer import is_tracer
 from calque_core.types.avals import Shape, ShapedArray, is_array_like, shaped_array, typeof

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.create import broadcasted_iota, zeros_like
-from calque_core.ops.gather import GatherDimensionNumbers, gather
-from calque_core.ops.shape import reshape
-from calque_core.ops.sort import sort_p
-from calque_core.ops.windows import GatherScatterMode
+from calque_core.ops.indexing.gather import GatherDimensionNumbers, gather
+from calque_core.ops.indexing.sort import sort_p
+from calque_core.ops.indexing.windows import GatherScatterMode
+from calque_core.ops.shapes.create import broadcasted_iota, zeros_like
+from calque_core.ops.shapes.shape import reshape
 from calque_core.types.avals import typeof
 
 Value = Any

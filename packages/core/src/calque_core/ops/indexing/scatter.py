@@ -17,12 +17,11 @@ import numpy as np
 from calque_core.context import here
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.arithmetic import neg
-from calque_core.ops.declare import ANY, NUMBER, undefined_message
-from calque_core.ops.gather import check_promise, result_order
-from calque_core.ops.scatter_writes import Lines, inverse, write_window, write_windows
-from calque_core.ops.shape import of_one_dtype
-from calque_core.ops.windows import (
+from calque_core.ops.elementwise.arithmetic import neg
+from calque_core.ops.elementwise.declare import ANY, NUMBER, undefined_message
+from calque_core.ops.indexing.gather import check_promise, result_order
+from calque_core.ops.indexing.scatter_writes import Lines, inverse, write_window, write_windows
+from calque_core.ops.indexing.windows import (
     GatherScatterMode,
     Windows,
     as_indices,
@@ -30,6 +29,7 @@ from calque_core.ops.windows import (
     dimension_numbers_of,
     windows_of,
 )
+from calque_core.ops.shapes.shape import of_one_dtype
 from calque_core.primitives.primitive import ImplForTypes, Linearity, Primitive, bind_checked
 from calque_core.types.avals import Shape, ShapedArray, typeof
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.windows import Windows
+from calque_core.ops.indexing.windows import Windows
 
 Value = Any
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.axes import canonical_axis, integer
+from calque_core.ops.shapes.axes import canonical_axis, integer
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, typeof
 from calque_core.types.dtypes import REGISTERED

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from calque_core.frames.source import where
-from calque_core.ops.axes import canonical_axis, integer
-from calque_core.ops.convert import stop_gradient
-from calque_core.ops.declare import ORDERED
-from calque_core.ops.orders import elements_at, positions, sort_by
-from calque_core.ops.slices import slice_in_dim
-from calque_core.ops.sort import sort_key
+from calque_core.ops.elementwise.convert import stop_gradient
+from calque_core.ops.elementwise.declare import ORDERED
+from calque_core.ops.indexing.orders import elements_at, positions, sort_by
+from calque_core.ops.indexing.sort import sort_key
+from calque_core.ops.shapes.axes import canonical_axis, integer
+from calque_core.ops.shapes.slices import slice_in_dim
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 from calque_core.types.dtypes import dtype_name

@@ -12,22 +12,22 @@ from typing import Any
 import numpy as np
 
 from calque_core.calls.api_util import check_callable
-from calque_core.ops.arithmetic import div, max, mul
-from calque_core.ops.axes import integers
-from calque_core.ops.broadcast import broadcast
-from calque_core.ops.compare import bitwise_or, eq, gt, ne, select
-from calque_core.ops.convert import convert_element_type, discard
-from calque_core.ops.create import full, iota, zeros_like
-from calque_core.ops.declare import as_result
-from calque_core.ops.gather import GatherDimensionNumbers, gather
-from calque_core.ops.joining import concatenate
-from calque_core.ops.mapping import associative_scan
-from calque_core.ops.orders import sort_by
-from calque_core.ops.reduce import reduce_max
-from calque_core.ops.scatter import ScatterDimensionNumbers, scatter, scatter_add, scatter_p, scatter_windows
-from calque_core.ops.shape import reshape, rev, slice
-from calque_core.ops.while_loop import fori_loop
-from calque_core.ops.windows import GatherScatterMode, as_indices, dimension_numbers_of
+from calque_core.ops.calls.mapping import associative_scan
+from calque_core.ops.calls.while_loop import fori_loop
+from calque_core.ops.elementwise.arithmetic import div, max, mul
+from calque_core.ops.elementwise.compare import bitwise_or, eq, gt, ne, select
+from calque_core.ops.elementwise.convert import convert_element_type, discard
+from calque_core.ops.elementwise.declare import as_result
+from calque_core.ops.indexing.gather import GatherDimensionNumbers, gather
+from calque_core.ops.indexing.orders import sort_by
+from calque_core.ops.indexing.scatter import ScatterDimensionNumbers, scatter, scatter_add, scatter_p, scatter_windows
+from calque_core.ops.indexing.windows import GatherScatterMode, as_indices, dimension_numbers_of
+from calque_core.ops.reductions.reduce import reduce_max
+from calque_core.ops.shapes.axes import integers
+from calque_core.ops.shapes.broadcast import broadcast
+from calque_core.ops.shapes.create import full, iota, zeros_like
+from calque_core.ops.shapes.joining import concatenate
+from calque_core.ops.shapes.shape import reshape, rev, slice
 from calque_core.types.avals import Shape, shaped_array, typeof
 
 Value = Any

@@ -18,9 +18,9 @@ import numpy as np
 
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.arithmetic import min
-from calque_core.ops.axes import integers
-from calque_core.ops.convert import convert_element_type
+from calque_core.ops.elementwise.arithmetic import min
+from calque_core.ops.elementwise.convert import convert_element_type
+from calque_core.ops.shapes.axes import integers
 from calque_core.types.avals import Shape, ShapedArray, typeof
 from calque_core.types.dtypes import canonicalize_dtype, kind_of
 
@@ -193,7 +193,7 @@ MOST_COUNTED = 1 << 13  # elements of an axis whose positions are kept in memory
 def numbers_below(size: int) -> Value:
     """Return 0, 1, ... below `size`: an index of NumPy's into it counts from the start, and refuses what is outside.
 
-    >>> from calque_core.ops.windows import numbers_below
+    >>> from calque_core.ops.indexing.windows import numbers_below
     >>> numbers_below(3)[[-1, 0]]
     array([2, 0], dtype=int32)
     """

@@ -18,12 +18,12 @@ import numpy as np
 
 from calque_core.context import here
 from calque_core.frames.source import where
-from calque_core.ops.arithmetic import add, div, max, min, mul
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.declare import ANY, NUMBER, undefined_message
-from calque_core.ops.lockstep import Column, Positions, combined, for_all
-from calque_core.ops.operands import floating
-from calque_core.ops.weakness import strong
+from calque_core.ops.elementwise.arithmetic import add, div, max, min, mul
+from calque_core.ops.elementwise.convert import convert_element_type
+from calque_core.ops.elementwise.declare import ANY, NUMBER, undefined_message
+from calque_core.ops.elementwise.operands import floating
+from calque_core.ops.elementwise.weakness import strong
+from calque_core.ops.meshes.lockstep import Column, Positions, combined, for_all
 from calque_core.primitives.primitive import Linearity, Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 from calque_core.types.dtypes import scalar_dtype

@@ -15,10 +15,11 @@ from typing import Any
 
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.arithmetic import add
-from calque_core.ops.axes import canonical_axis, integer
-from calque_core.ops.batch_axes import moveaxis
-from calque_core.ops.collective import (
+from calque_core.ops.elementwise.arithmetic import add
+from calque_core.ops.elementwise.declare import NUMBER, as_result, undefined_message
+from calque_core.ops.elementwise.weakness import strong
+from calque_core.ops.indexing.dynamic import dynamic_index_in_dim
+from calque_core.ops.meshes.collective import (
     AxisName,
     AxisNames,
     bound_names,
@@ -27,14 +28,13 @@ from calque_core.ops.collective import (
     sizes_of_axes,
     typed_axes,
 )
-from calque_core.ops.create import zeros_like
-from calque_core.ops.declare import NUMBER, as_result, undefined_message
-from calque_core.ops.dynamic import dynamic_index_in_dim
-from calque_core.ops.joining import stack
-from calque_core.ops.lockstep import Column, Positions, combined, for_all
-from calque_core.ops.shape import reshape
-from calque_core.ops.slices import index_in_dim
-from calque_core.ops.weakness import strong
+from calque_core.ops.meshes.lockstep import Column, Positions, combined, for_all
+from calque_core.ops.shapes.axes import canonical_axis, integer
+from calque_core.ops.shapes.batch_axes import moveaxis
+from calque_core.ops.shapes.create import zeros_like
+from calque_core.ops.shapes.joining import stack
+from calque_core.ops.shapes.shape import reshape
+from calque_core.ops.shapes.slices import index_in_dim
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 from calque_pytree import tree_map

@@ -37,7 +37,7 @@ rule_table("lockstep")
 class Positions(NamedTuple):
     """Positions of a mesh, in row-major order: their places along its axes.
 
-    >>> from calque_core.ops.lockstep import positions_of
+    >>> from calque_core.ops.meshes.lockstep import positions_of
     >>> positions_of({"x": 2, "y": 2}).along("y")
     [0, 1, 0, 1]
     """
@@ -53,7 +53,7 @@ class Positions(NamedTuple):
     def groups(self, axis_names: Iterable[AxisName]) -> list[list[int]]:
         """Return the numbers of the positions that differ along some axes alone, each group in the order of the axes.
 
-        >>> from calque_core.ops.lockstep import positions_of
+        >>> from calque_core.ops.meshes.lockstep import positions_of
         >>> positions_of({"x": 2, "y": 2}).groups(["x"])
         [[0, 2], [1, 3]]
         """

@@ -17,13 +17,13 @@ import numpy as np
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.jaxprs.named_axes import communicated_axes
-from calque_core.ops.cond import cond_p
-from calque_core.ops.lockstep import Column, Positions, by_group, run_in_lockstep
-from calque_core.ops.loop_rules import split_while
-from calque_core.ops.platform import Platforms, platform_dependent_p, position_of_platform
-from calque_core.ops.scan import scan_p
-from calque_core.ops.weakness import as_declared
-from calque_core.ops.while_loop import while_p
+from calque_core.ops.calls.cond import cond_p
+from calque_core.ops.calls.loop_rules import split_while
+from calque_core.ops.calls.platform import Platforms, platform_dependent_p, position_of_platform
+from calque_core.ops.calls.scan import scan_p
+from calque_core.ops.calls.while_loop import while_p
+from calque_core.ops.elementwise.weakness import as_declared
+from calque_core.ops.meshes.lockstep import Column, Positions, by_group, run_in_lockstep
 
 Value = Any
 

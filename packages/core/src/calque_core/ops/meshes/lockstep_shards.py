@@ -14,8 +14,8 @@ from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.meshes.mesh import AbstractMesh
 from calque_core.meshes.partition_spec import PartitionSpec
 from calque_core.meshes.shards import full_shape, shard_slices
-from calque_core.ops.lockstep import Column, Positions, positions_of, run_in_lockstep
-from calque_core.ops.shard_specs import body_axes
+from calque_core.ops.meshes.lockstep import Column, Positions, positions_of, run_in_lockstep
+from calque_core.ops.meshes.shard_specs import body_axes
 from calque_core.types.avals import ShapedArray, typeof
 
 Value = Any

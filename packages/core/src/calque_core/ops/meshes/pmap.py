@@ -22,13 +22,13 @@ from calque_core.jaxprs.walk import replace_jaxprs
 from calque_core.known.programs import run_again
 from calque_core.meshes.mesh import AbstractMesh, AnyMesh, Mesh
 from calque_core.meshes.partition_spec import PartitionSpec
-from calque_core.ops.batch_axes import moveaxis
-from calque_core.ops.broadcast import expand_dims
-from calque_core.ops.collective import check_free_name
-from calque_core.ops.cond import join_constants
-from calque_core.ops.jit import Compiler, check_operands, dce_of_program, jit_p, one_equation_jaxpr
-from calque_core.ops.shape import squeeze
-from calque_core.ops.shard_map import shard_map_p
+from calque_core.ops.calls.cond import join_constants
+from calque_core.ops.calls.jit import Compiler, check_operands, dce_of_program, jit_p, one_equation_jaxpr
+from calque_core.ops.meshes.collective import check_free_name
+from calque_core.ops.meshes.shard_map import shard_map_p
+from calque_core.ops.shapes.batch_axes import moveaxis
+from calque_core.ops.shapes.broadcast import expand_dims
+from calque_core.ops.shapes.shape import squeeze
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import settings_key
 from calque_core.staging.stage import stage

@@ -22,12 +22,12 @@ from calque_core.memory.separate import copy_shared
 from calque_core.meshes.mesh import AnyMesh, AxisName
 from calque_core.meshes.partition_spec import PartitionSpec
 from calque_core.meshes.shards import check_spec, full_shape, shard_shape
-from calque_core.ops import lockstep_programs as _lockstep_programs  # noqa: F401  the rules of branches and loops
-from calque_core.ops.cond import detach, join_constants, operand_leaves, stage_once
-from calque_core.ops.jit import check_operands, dce_of_program
-from calque_core.ops.lockstep import Column, Positions
-from calque_core.ops.lockstep_shards import run_shards
-from calque_core.ops.shard_specs import (
+from calque_core.ops.calls.cond import detach, join_constants, operand_leaves, stage_once
+from calque_core.ops.calls.jit import check_operands, dce_of_program
+from calque_core.ops.meshes import lockstep_programs as _lockstep_programs  # noqa: F401  the rules of branches and loops
+from calque_core.ops.meshes.lockstep import Column, Positions
+from calque_core.ops.meshes.lockstep_shards import run_shards
+from calque_core.ops.meshes.shard_specs import (
     AxisNames,
     Specs,
     body_axes,
@@ -39,7 +39,7 @@ from calque_core.ops.shard_specs import (
     manual_mesh,
     mesh_of,
 )
-from calque_core.ops.varying import fit_operands, widened
+from calque_core.ops.meshes.varying import fit_operands, widened
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 from calque_pytree import PyTreeDef

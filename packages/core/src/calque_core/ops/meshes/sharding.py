@@ -12,7 +12,7 @@ from typing import Any
 from calque_core.meshes.mesh import AnyMesh
 from calque_core.meshes.partition_spec import PartitionSpec
 from calque_core.meshes.shards import check_spec
-from calque_core.ops.declare import as_result
+from calque_core.ops.elementwise.declare import as_result
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, typeof
 

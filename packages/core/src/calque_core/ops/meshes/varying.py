@@ -19,7 +19,7 @@ from typing import Any
 from calque_core.context import here
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.collective import pvary_p
+from calque_core.ops.meshes.collective import pvary_p
 from calque_core.primitives.rules import rules as rule_table
 from calque_core.primitives.rules import settings_key
 from calque_core.staging.stage import stage

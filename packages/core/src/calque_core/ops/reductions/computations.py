@@ -17,17 +17,17 @@ from calque_core.calls.api_util import check_callable
 from calque_core.frames.source import describe_function
 from calque_core.jaxprs.jaxpr import Jaxpr, Literal
 from calque_core.known.programs import run_again
-from calque_core.ops.arithmetic import add_p, max_p, min_p, mul_p
-from calque_core.ops.broadcast import broadcast_in_dim
-from calque_core.ops.compare import and_p, or_p, xor_p
-from calque_core.ops.cond import converted_results
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.declare import BITS, NUMBER, ORDERED
-from calque_core.ops.jit import jit_p
-from calque_core.ops.loops import trace_body
-from calque_core.ops.scan import scan
-from calque_core.ops.shape import reshape
-from calque_core.ops.weakness import convert_to, may_take, strong
+from calque_core.ops.calls.cond import converted_results
+from calque_core.ops.calls.jit import jit_p
+from calque_core.ops.calls.loops import trace_body
+from calque_core.ops.calls.scan import scan
+from calque_core.ops.elementwise.arithmetic import add_p, max_p, min_p, mul_p
+from calque_core.ops.elementwise.compare import and_p, or_p, xor_p
+from calque_core.ops.elementwise.convert import convert_element_type
+from calque_core.ops.elementwise.declare import BITS, NUMBER, ORDERED
+from calque_core.ops.elementwise.weakness import convert_to, may_take, strong
+from calque_core.ops.shapes.broadcast import broadcast_in_dim
+from calque_core.ops.shapes.shape import reshape
 from calque_core.primitives.primitive import Primitive, results_of
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.types.limits import highest, lowest

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.arithmetic import add, max, min, mul
-from calque_core.ops.axes import canonical_axis
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.create import full
-from calque_core.ops.declare import ANY, FLOAT, NUMBER, undefined_message
-from calque_core.ops.exponential import log_add_exp
-from calque_core.ops.mapping import associative_scan
-from calque_core.ops.reduce import reduce_prod_p, reduced_shape
-from calque_core.ops.shape import reshape, slice
+from calque_core.ops.calls.mapping import associative_scan
+from calque_core.ops.elementwise.arithmetic import add, max, min, mul
+from calque_core.ops.elementwise.convert import convert_element_type
+from calque_core.ops.elementwise.declare import ANY, FLOAT, NUMBER, undefined_message
+from calque_core.ops.elementwise.exponential import log_add_exp
+from calque_core.ops.reductions.reduce import reduce_prod_p, reduced_shape
+from calque_core.ops.shapes.axes import canonical_axis
+from calque_core.ops.shapes.create import full
+from calque_core.ops.shapes.shape import reshape, slice
 from calque_core.primitives.primitive import Linearity, Primitive
 from calque_core.types.array_methods import in_every_size
 from calque_core.types.avals import Shape, ShapedArray, typeof

@@ -17,10 +17,10 @@ import numpy as np
 from calque_core.context import here
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.axes import canonical_axis, integers
-from calque_core.ops.create import dtype_argument
-from calque_core.ops.operands import check_dtypes
-from calque_core.ops.shape import of_one_dtype
+from calque_core.ops.elementwise.operands import check_dtypes
+from calque_core.ops.shapes.axes import canonical_axis, integers
+from calque_core.ops.shapes.create import dtype_argument
+from calque_core.ops.shapes.shape import of_one_dtype
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.array_methods import in_every_size
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.arithmetic import mul
-from calque_core.ops.cumulative import cumprod, cumprod_p
-from calque_core.ops.shape import pad
+from calque_core.ops.elementwise.arithmetic import mul
+from calque_core.ops.reductions.cumulative import cumprod, cumprod_p
+from calque_core.ops.shapes.shape import pad
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, typeof
 from calque_core.types.limits import finfo, wide_dtype

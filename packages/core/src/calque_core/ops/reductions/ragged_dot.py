@@ -8,14 +8,14 @@ import numpy as np
 
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.arithmetic import sub
-from calque_core.ops.broadcast import broadcast_in_dim
-from calque_core.ops.compare import bitwise_and, ge, lt, select
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.create import iota, zeros_like
-from calque_core.ops.cumulative import cumsum
-from calque_core.ops.dot import PrecisionLike, dot_general
-from calque_core.ops.shape import of_one_dtype
+from calque_core.ops.elementwise.arithmetic import sub
+from calque_core.ops.elementwise.compare import bitwise_and, ge, lt, select
+from calque_core.ops.elementwise.convert import convert_element_type
+from calque_core.ops.reductions.cumulative import cumsum
+from calque_core.ops.reductions.dot import PrecisionLike, dot_general
+from calque_core.ops.shapes.broadcast import broadcast_in_dim
+from calque_core.ops.shapes.create import iota, zeros_like
+from calque_core.ops.shapes.shape import of_one_dtype
 from calque_core.types.avals import ShapedArray, typeof
 
 Value = Any

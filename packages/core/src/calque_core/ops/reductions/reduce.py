@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from calque_core.frames.source import where
-from calque_core.ops.axes import Axes, canonical_axes, canonical_axis
-from calque_core.ops.create import dtype_argument
-from calque_core.ops.declare import ANY, BITS, NUMBER, as_result, undefined_message
+from calque_core.ops.elementwise.declare import ANY, BITS, NUMBER, as_result, undefined_message
+from calque_core.ops.shapes.axes import Axes, canonical_axes, canonical_axis
+from calque_core.ops.shapes.create import dtype_argument
 from calque_core.primitives.primitive import ImplForTypes, Linearity, Primitive, bind_checked
 from calque_core.types.array_methods import in_every_size
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, short_repr, typeof

@@ -17,10 +17,11 @@ from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.arithmetic import add_p, max_p, min_p, mul_p
-from calque_core.ops.axes import canonical_axes
-from calque_core.ops.compare import and_p, or_p, xor_p
-from calque_core.ops.computations import (
+from calque_core.ops.calls.jit import check_operands
+from calque_core.ops.calls.loops import loop_name
+from calque_core.ops.elementwise.arithmetic import add_p, max_p, min_p, mul_p
+from calque_core.ops.elementwise.compare import and_p, or_p, xor_p
+from calque_core.ops.reductions.computations import (
     from_init,
     known_operation,
     on_arrays,
@@ -28,10 +29,7 @@ from calque_core.ops.computations import (
     scalars_of,
     trace_computation,
 )
-from calque_core.ops.create import full
-from calque_core.ops.jit import check_operands
-from calque_core.ops.loops import loop_name
-from calque_core.ops.reduce import (
+from calque_core.ops.reductions.reduce import (
     reduce_and,
     reduce_max,
     reduce_min,
@@ -41,7 +39,9 @@ from calque_core.ops.reduce import (
     reduce_xor,
     reduced_shape,
 )
-from calque_core.ops.shape import reshape, slice
+from calque_core.ops.shapes.axes import canonical_axes
+from calque_core.ops.shapes.create import full
+from calque_core.ops.shapes.shape import reshape, slice
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.ops.broadcast import broadcast_reduced, has_axes
-from calque_core.ops.compare import eq
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.reduce import reduce_sum
+from calque_core.ops.elementwise.compare import eq
+from calque_core.ops.elementwise.convert import convert_element_type
+from calque_core.ops.reductions.reduce import reduce_sum
+from calque_core.ops.shapes.broadcast import broadcast_reduced, has_axes
 from calque_core.types.avals import Shape, typeof
 
 Value = Any

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.ops.axes import canonical_axis
-from calque_core.ops.broadcast import broadcast_in_dim
-from calque_core.ops.shape import reshape, transpose
+from calque_core.ops.shapes.axes import canonical_axis
+from calque_core.ops.shapes.broadcast import broadcast_in_dim
+from calque_core.ops.shapes.shape import reshape, transpose
 from calque_core.types.avals import typeof
 
 Value = Any

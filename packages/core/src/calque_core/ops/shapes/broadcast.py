@@ -15,7 +15,7 @@ import numpy as np
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.known.buffers import Repetition, unchanged
-from calque_core.ops.axes import integer, integers
+from calque_core.ops.shapes.axes import integer, integers
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.axes import canonical_axis, integers
-from calque_core.ops.broadcast import broadcast_in_dim
-from calque_core.ops.convert import convert_element_type, convert_element_type_impl, wide_integer
-from calque_core.ops.declare import as_result
+from calque_core.ops.elementwise.convert import convert_element_type, convert_element_type_impl, wide_integer
+from calque_core.ops.elementwise.declare import as_result
+from calque_core.ops.shapes.axes import canonical_axis, integers
+from calque_core.ops.shapes.broadcast import broadcast_in_dim
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof
 from calque_core.types.dtypes import canonicalize_dtype, dtype_name, kind_of, scalar_dtype

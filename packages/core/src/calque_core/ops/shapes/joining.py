@@ -17,9 +17,9 @@ import numpy as np
 
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.axes import canonical_axis, integers
-from calque_core.ops.declare import as_result
-from calque_core.ops.shape import of_one_dtype
+from calque_core.ops.elementwise.declare import as_result
+from calque_core.ops.shapes.axes import canonical_axis, integers
+from calque_core.ops.shapes.shape import of_one_dtype
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, short_repr, typeof
 from calque_core.types.avals import _aval_functions as aval_functions

@@ -19,11 +19,11 @@ import numpy as np
 
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
-from calque_core.ops.axes import Axes, canonical_axes, integers
-from calque_core.ops.convert import convert_element_type
-from calque_core.ops.declare import as_result
-from calque_core.ops.operands import promoted_dtype
-from calque_core.ops.paddings import PaddingConfig, pad_plan, padded_size
+from calque_core.ops.elementwise.convert import convert_element_type
+from calque_core.ops.elementwise.declare import as_result
+from calque_core.ops.elementwise.operands import promoted_dtype
+from calque_core.ops.shapes.axes import Axes, canonical_axes, integers
+from calque_core.ops.shapes.paddings import PaddingConfig, pad_plan, padded_size
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.array_methods import in_every_size
 from calque_core.types.avals import Shape, ShapedArray, shaped_array, typeof

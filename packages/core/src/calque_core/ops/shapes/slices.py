@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from calque_core.frames.source import where
-from calque_core.ops.axes import canonical_axis, integer
-from calque_core.ops.shape import slice, squeeze
+from calque_core.ops.shapes.axes import canonical_axis, integer
+from calque_core.ops.shapes.shape import slice, squeeze
 from calque_core.types.avals import typeof
 
 Value = Any

@@ -7,7 +7,7 @@ from typing import Any
 
 from calque_core.lax import dce_sink_p, name_p, optimization_barrier_p, remat_p
 from calque_jet.jaxprs import masks_of, nonzeros, with_zeros
-from calque_jet.rules.jit import def_call
+from calque_jet.rules.calls.jit import def_call
 from calque_jet.series import Result, Series
 
 Value = Any

@@ -12,7 +12,7 @@ from typing import Any
 from calque_core import Jaxpr, dce_jaxpr
 from calque_core.lax import custom_linear_solve_p, custom_root_p
 from calque_jet.jaxprs import jet_jaxpr
-from calque_jet.rules.linear_solve import implicit_series
+from calque_jet.rules.calls.linear_solve import implicit_series
 from calque_jet.series import Series
 
 Value = Any

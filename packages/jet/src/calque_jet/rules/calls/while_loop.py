@@ -9,7 +9,7 @@ from calque_core import Jaxpr, Var
 from calque_core.extend import consts_first, marked_carries, split_while
 from calque_core.lax import while_p
 from calque_jet.jaxprs import Mask, fill_zeros, jet_jaxpr, masks_of, nonzeros, with_zeros
-from calque_jet.rules.scan import whole
+from calque_jet.rules.calls.scan import whole
 from calque_jet.series import Series
 
 Value = Any

@@ -33,7 +33,7 @@ from calque_core.lax import (
     sqrt,
     sqrt_p,
 )
-from calque_jet.rules.arithmetic import is_complex
+from calque_jet.rules.elementwise.arithmetic import is_complex
 from calque_jet.series import (
     Coefficient,
     Result,

@@ -23,8 +23,8 @@ from calque_core.lax import (
     tanh,
     tanh_p,
 )
-from calque_jet.rules.exponential import def_solution, newest_square
-from calque_jet.rules.trigonometric import def_integral, reciprocal, squares
+from calque_jet.rules.elementwise.exponential import def_solution, newest_square
+from calque_jet.rules.elementwise.trigonometric import def_integral, reciprocal, squares
 from calque_jet.series import Result, Series, add_number, minus, power, solution
 
 Value = Any

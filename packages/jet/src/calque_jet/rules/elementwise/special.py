@@ -8,7 +8,7 @@ from typing import Any
 
 from calque_core import Primitive
 from calque_core.lax import erf, erf_inv, erf_inv_p, erf_p, erfc, erfc_p, exp, logistic, logistic_p, mul, neg, square
-from calque_jet.rules.exponential import def_solution, newest_square
+from calque_jet.rules.elementwise.exponential import def_solution, newest_square
 from calque_jet.series import Coefficient, Result, Series, coefficient, minus, solution, times
 
 Value = Any

@@ -26,7 +26,7 @@ from calque_core.lax import (
     tan,
     tan_p,
 )
-from calque_jet.rules.exponential import def_solution, newest_square
+from calque_jet.rules.elementwise.exponential import def_solution, newest_square
 from calque_jet.series import (
     Coefficient,
     Result,

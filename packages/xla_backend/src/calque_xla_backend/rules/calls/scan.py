@@ -17,7 +17,7 @@ from calque_core.lax import scan_p
 from calque_xla_backend.define import IrValue, compare, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
 from calque_xla_backend.modules.types import ir_constant
-from calque_xla_backend.rules.while_loop import loop
+from calque_xla_backend.rules.calls.while_loop import loop
 
 
 @register_lowering(scan_p)

@@ -19,7 +19,7 @@ from calque_xla_backend.define import compare, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
 from calque_xla_backend.modules.tokens import Build, current_token, needs_token, threaded
 from calque_xla_backend.modules.types import IrValue
-from calque_xla_backend.rules.convert import convert
+from calque_xla_backend.rules.elementwise.convert import convert
 
 _BYTE = np.dtype(np.uint8)
 

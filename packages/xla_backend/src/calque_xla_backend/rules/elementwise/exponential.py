@@ -32,8 +32,8 @@ from calque_xla_backend.define import (
     with_zero_of,
 )
 from calque_xla_backend.modules.lowering import LoweringRuleContext, broadcast_operands, register_lowering
-from calque_xla_backend.rules.arithmetic import complex_reciprocal
-from calque_xla_backend.rules.convert import in_single
+from calque_xla_backend.rules.elementwise.arithmetic import complex_reciprocal
+from calque_xla_backend.rules.elementwise.convert import in_single
 
 # Powers and roots
 

@@ -11,8 +11,8 @@ from calque_core.extend import real_dtype, shaped_array
 from calque_core.lax import acosh_p, asinh_p, atanh_p, cosh_p, sinh_p, tanh_p
 from calque_xla_backend.define import IrValue, splat, with_quadrant_of, with_zero_of
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
-from calque_xla_backend.rules.convert import in_single
-from calque_xla_backend.rules.trigonometric import (
+from calque_xla_backend.rules.elementwise.convert import in_single
+from calque_xla_backend.rules.elementwise.trigonometric import (
     complex_atanh,
     complex_tanh,
     cos_lowering,

@@ -12,8 +12,8 @@ from calque_core.extend import real_dtype, shaped_array
 from calque_core.lax import erf_inv_p, logistic_p
 from calque_xla_backend.define import IrValue, compare, splat, with_zero_of
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
-from calque_xla_backend.rules.convert import in_single
-from calque_xla_backend.rules.exponential import complex_exp
+from calque_xla_backend.rules.elementwise.convert import in_single
+from calque_xla_backend.rules.elementwise.exponential import complex_exp
 
 
 @register_lowering(logistic_p)

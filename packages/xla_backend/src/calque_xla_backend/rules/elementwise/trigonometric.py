@@ -30,7 +30,7 @@ from calque_xla_backend.define import (
     with_zero_of,
 )
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
-from calque_xla_backend.rules.convert import in_single
+from calque_xla_backend.rules.elementwise.convert import in_single
 
 # Circular functions
 

@@ -17,7 +17,7 @@ from calque_core.lax import GatherDimensionNumbers, GatherScatterMode, gather_p
 from calque_xla_backend.define import IrValue, compare, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type, ir_constant, scalar_constant
-from calque_xla_backend.rules.reduce import reduce
+from calque_xla_backend.rules.reductions.reduce import reduce
 
 BOOL = np.dtype(bool)
 

@@ -25,7 +25,7 @@ from calque_core.lax import (
 from calque_xla_backend.define import IrValue, floats_of_integers, maximum, minimum, ordered_integers, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type
-from calque_xla_backend.rules.gather import limits
+from calque_xla_backend.rules.indexing.gather import limits
 
 
 def def_scatter(primitive: Primitive, combine: Callable[[IrValue, IrValue], IrValue]) -> None:

@@ -38,7 +38,7 @@ from calque_xla_backend.modules.manual import (
 )
 from calque_xla_backend.modules.meshes import device_numbers
 from calque_xla_backend.modules.types import aval_to_ir_type, ir_constant, scalar_constant
-from calque_xla_backend.rules.reduce import reduce
+from calque_xla_backend.rules.reductions.reduce import reduce
 
 AxisName = Any
 

@@ -18,7 +18,7 @@ from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lo
 from calque_xla_backend.modules.manual import channel, devices_along, groups_along, pairs_attribute, replica_groups
 from calque_xla_backend.modules.types import aval_to_ir_type
 from calque_xla_backend.passes.joined_exchanges import names_of_exchange
-from calque_xla_backend.rules.collective import combined, gathered
+from calque_xla_backend.rules.meshes.collective import combined, gathered
 
 AxisName = Any
 Permutation = tuple[tuple[int, int], ...]

@@ -19,7 +19,7 @@ from calque_core.lax import DotDimensionNumbers, Precision, Precisions, dot_gene
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.types import aval_to_ir_type, cached_in_context
-from calque_xla_backend.rules.convert import convert
+from calque_xla_backend.rules.elementwise.convert import convert
 
 DType = np.dtype[Any]
 _HIGHEST = (Precision.HIGHEST, Precision.HIGHEST)

@@ -43,7 +43,7 @@ from calque_xla_backend.define import (
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.meshes import undivided_along
 from calque_xla_backend.modules.types import aval_to_ir_type, scalar_constant
-from calque_xla_backend.rules.convert import convert
+from calque_xla_backend.rules.elementwise.convert import convert
 
 DType = np.dtype[Any]
 Combine = Callable[..., Sequence[IrValue]]

@@ -17,7 +17,7 @@ from calque_core.extend import Shape, split_reduction
 from calque_core.lax import reduce_p
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, lower_fun, register_lowering
-from calque_xla_backend.rules.reduce import reduce
+from calque_xla_backend.rules.reductions.reduce import reduce
 
 lower_tree = lower_fun(reduce_p.rules["decomposition"])
 
