@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import shutil
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 
 import nox
@@ -19,9 +20,8 @@ ROOT = Path(__file__).parent
 WHEELS = ROOT / ".nox" / "dist"
 PYTHONS = ["3.11", "3.12", "3.13"]
 NO_CACHE = {"CALQUE_CACHE": "off"}  # what is measured and tested is compiled, by every run anew
-WHOLE = next((v for v in PYTHONS if shutil.which(f"python{v}")), None)  # tests every case, the others a sample
+PRESENT = [version for version in PYTHONS if shutil.which(f"python{version}")]
 COMPILED = ("xla_backend",)  # each case compiles a program, 4 minutes in all: a sample on every Python
-DIVIDING_PYTHONS = ["3.12", "3.13"]  # divide the modules of each package's tests between them
 # 3.12 takes the oldest NumPy, and the jaxlib between that of 3.11 and of 3.13; these take the newest that there are.
 RELEASES = {"3.12": {"numpy": "numpy>=2.0,<2.1", "jaxlib": "jaxlib>=0.11,<0.12"}}
 VERBS = ["autodiff", "jet", "batching", "xla_backend"]
@@ -70,14 +70,23 @@ nox.options.error_on_missing_interpreters = False
 # Pythons are there, tests half of the programs: all of them on both take 6 minutes more.
 LAW_PYTHONS = [PYTHONS[0], PYTHONS[-1]]
 LAWS = [f"laws-{version}" for version in LAW_PYTHONS]
+
+
+def python_of_today(package: str) -> str:
+    """Return the Python that tests every case of a package today: another one each day, other packages other ones."""
+    day = datetime.now(UTC).toordinal()
+    return (PRESENT or PYTHONS)[(day + PACKAGES.index(package)) % len(PRESENT or PYTHONS)]
+
+
+TESTS = [f"tests-{python_of_today(package)}({package})" for package in PACKAGES]  # `nox -s tests` tests on all Pythons
 # Long sessions start first, so that no processor waits for one at the end; the pages wait for the examples.
-nox.options.sessions = ["wheels", "examples", *LAWS, "docs", "tests", "types", "lint", "imports"]
+nox.options.sessions = ["wheels", "examples", *LAWS, "docs", *TESTS, "types", "lint", "imports"]
 
 
 @nox.session
 def wheels(session: nox.Session) -> None:
     """Build a wheel of each package into .nox/dist."""
-    if WHOLE is None:
+    if not PRESENT:
         session.error(f"There is no python{' and no python'.join(PYTHONS)} on PATH, so nothing would be tested.")
     session.install("hatchling>=1.27")
     shutil.rmtree(WHEELS, ignore_errors=True)
@@ -91,8 +100,8 @@ def wheels(session: nox.Session) -> None:
 def tests(session: nox.Session, package: str) -> None:
     """Test one built package beside its declared dependencies only: on one Python every case, elsewhere a sample.
 
-    The samples of the Pythons differ, and the newer ones divide the modules between them, by another hash each day;
-    `nox -s "tests-3.13(xla_backend)" -- --full` tests every case there.
+    The Python of every case is another one each day, and the one that `nox` without arguments takes.  The others divide
+    the modules between them, by another hash each day; `nox -s "tests-3.13(xla_backend)" -- --full` tests every case.
     """
     packages = with_siblings(package)
     declared = " ".join(third_party(packages))
@@ -100,12 +109,13 @@ def tests(session: nox.Session, package: str) -> None:
     session.install(*wheel_paths(packages), *TEST_TOOLS, *releases)
     session.chdir(session.create_tmp())
     session.run("python", "-c", CHECK_CELL, import_name(package), *ABSENT[package], env={"PYTHONPATH": None}, log=False)
-    if session.python == WHOLE:
+    today = python_of_today(package)
+    if session.python == today:
         cases = [] if package in COMPILED else ["--full"]
     else:
-        cases = [f"--modules={share_of(session.python, DIVIDING_PYTHONS)}"]
-    if package in ("calque", *FAMILIES):  # `calque.stages` needs the backend, rules of a family its verb: absent here
-        cases.append("--doctest-ignore-import-errors")
+        cases = [f"--modules={share_of(session.python, [version for version in PYTHONS if version != today])}"]
+    if package == "calque" or package in FAMILIES:
+        cases.append("--doctest-ignore-import-errors")  # `calque.stages`, rules of one verb: absent packages' modules
     run_pytest(session, *cases, ROOT / "packages" / package / "tests", "--pyargs", import_name(package))
 
 

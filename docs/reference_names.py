@@ -1,7 +1,7 @@
 """The public names that the reference explains, in groups, each with its page and with its other paths.
 
-One idea: the `__all__` of a module says what is public, in groups under comments; the reference has the same names, in
-the same groups.  So a new name has a page at once, and nothing here names a function.
+One idea: a module says what is public in chapters, or in `__all__` in groups under comments; the reference has the same
+names, in the same groups.  So a new name has a page at once, and nothing here names a function.
 Read next: `reference_links.py`, which finds the page that a code span means.
 """
 
@@ -30,6 +30,9 @@ MODULES = {
     "calque_pytree": "Containers of arrays",
     "calque_core": "Types, primitives, traces, programs",
     "calque_core.lax": "Operations",
+    "calque_special": "Special functions",
+    "calque_special.kit": "For authors of special functions",
+    "calque_signal": "Operations on signals and images",
     "calque_core.config": "Settings",
     "calque_core.debug": "Printing and calls from inside",
     "calque_core.testing": "Checks of primitives and transformations",
@@ -60,7 +63,7 @@ class Entry(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Names of a module under one comment of its `__all__`."""
+    """Names of a module in one of its chapters, or under one comment of its `__all__`."""
 
     title: str
     entries: list[Entry]
@@ -87,7 +90,7 @@ def read_modules() -> dict[str, list[Group]]:
 
 
 def groups_of(path: str, pages: dict[int, str]) -> list[Group]:
-    """Return the public names of a module in the groups of its `__all__`."""
+    """Return the public names of a module in groups."""
     module = importlib.import_module(path)
     titled = [(title, [(name, getattr(module, name)) for name in names]) for title, names in titled_names(module)]
     both = [pair for _, values in titled for pair in values]
@@ -98,7 +101,12 @@ def groups_of(path: str, pages: dict[int, str]) -> list[Group]:
 
 
 def titled_names(module: ModuleType) -> list[tuple[str, list[str]]]:
-    """Return the names in `__all__` with the comment above them; one group without a title if there is no comment."""
+    """Return the names by chapter, or those of `__all__` with the comment above them.
+
+    One group has no title if there is no comment.
+    """
+    if hasattr(module, "_CHAPTERS"):
+        return [(title, names_in(by_module)) for title, by_module in module._CHAPTERS.items()]
     if not hasattr(module, "__all__"):
         own = [name for name, x in vars(module).items() if getattr(x, "__module__", None) == module.__name__]
         return [("", [name for name in own if not name.startswith("_")])]
@@ -113,6 +121,11 @@ def titled_names(module: ModuleType) -> list[tuple[str, list[str]]]:
         above = [i for i in titles if i <= line]
         groups.setdefault(titles[above[-1]] if above else "", []).append(name)
     return list(groups.items())
+
+
+def names_in(by_module: dict[str, str]) -> list[str]:
+    """Return the names of a chapter: "tau as whole_turn" is whole_turn."""
+    return [clause.split()[-1] for text in by_module.values() for clause in text.split(",")]
 
 
 def is_all(node: ast.Assign) -> bool:

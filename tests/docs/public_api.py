@@ -3,7 +3,7 @@
 One idea: what is public is a text in the repository, `tests/docs/public_api/<module>.txt`, so that a change of it is a
 line that a reviewer sees.  A line is a name, its kind, and its parameters without annotations and with their defaults.
 The names alone, by module, are also a table of core, for the errors about a name of another package, and the page
-`docs/names.md`.
+`docs/names.md`.  `stubs.py` has the names for type checkers.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import textwrap
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from stubs import write_stubs
 
 from calque_core.extend import install_command
 
@@ -37,6 +39,9 @@ MODULES = [
     "calque_xla_backend.multihost",
     "calque_linalg",
     "calque_linalg.kit",
+    "calque_special",
+    "calque_special.kit",
+    "calque_signal",
     "calque_numpy",
     "calque_numpy.fft",
     "calque_numpy.linalg",
@@ -63,6 +68,8 @@ TABLE = [
     "calque_batching",
     "calque_xla_backend",
     "calque_linalg",
+    "calque_special",
+    "calque_signal",
     "calque_numpy",
     "calque",
 ]
@@ -124,7 +131,7 @@ def names_by_module() -> dict[str, list[str]]:
     paths: dict[tuple[str, int], str] = {}
     for path in TABLE:
         module = importlib.import_module(path)
-        modules = getattr(module, "_LATE", {}).get(path, "").split(", ")
+        modules = getattr(module, "_UNLISTED", {}).get(path, "").split(", ")
         for name in sorted(name for name in {*names_of(module), *modules} if name and not name.startswith("_")):
             paths.setdefault((name, id(getattr(module, name))), path)
     return {path: sorted(name for (name, _), place in paths.items() if place == path) for path in TABLE}
@@ -171,6 +178,7 @@ def main() -> None:
         (FOLDER / f"{name}.txt").write_text(described(name), encoding="utf-8")
     SIBLING_NAMES.write_text(sibling_names(), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
+    write_stubs()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ collect_ignore += ["soak.py", "divided_arrays.py"]
 
 # Modules about our rules and NumPy's answers, and about this suite: where two Pythons run the laws, one of them asks.
 # Each of the two asks about interrupts, tracebacks, depth, state, processes, and what each jaxlib compiles by itself.
-DIVIDED = ["array_api/*", "test_*_beside_scipy", "test_bugs_of_c*", "test_caches_of_*", "test_checkpoint"]
+DIVIDED = ["array_api/*", "signal/*", "test_*_beside_scipy", "test_bugs_of_c*", "test_caches_of_*", "test_checkpoint"]
 DIVIDED += ["test_compilation_cache", "test_custom_*", "test_fft", "test_idioms", "test_implicit", "test_indexing"]
 DIVIDED += ["test_interoperation", "test_lists", "test_map_in_batches", "test_matrix_derivatives", "test_missing_rules"]
 DIVIDED += ["test_named_axes", "test_numpy_programs", "test_python_scalars", "test_random*", "test_real_problems"]

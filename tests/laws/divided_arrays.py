@@ -13,7 +13,7 @@ from many_devices import report
 
 import calque
 import calque.numpy as cnp
-from calque import config
+from calque import config, lax
 from calque.errors import ShapeError
 from calque.sharding import NamedSharding
 from calque.sharding import PartitionSpec as P
@@ -26,6 +26,10 @@ X = np.arange(16.0).reshape(8, 2)
 
 def divided():
     return calque.device_put(X, ROWS)
+
+
+def put(x, *entries):
+    return calque.device_put(x, NamedSharding(MESH, P(*entries)))
 
 
 # Arrays that functions make
@@ -117,6 +121,39 @@ def check_a_copy_is_no_operation_of_a_trace():
     copies = [make for name, make in COPIES.items() if "device" not in name and "dlpack" not in name]
     jaxpr = calque.make_jaxpr(lambda x: [make(x) for make in copies])(X[0])
     assert {eqn.primitive.name for eqn in jaxpr.eqns} <= {"reshape", "broadcast_in_dim"}  # for ndmin=2
+
+
+# Convolutions and transforms along divided axes
+
+
+def check_convolutions_have_the_values_of_one_device():
+    rng = np.random.default_rng(2)
+    signal, images = rng.normal(size=(1, 1, 8)), rng.normal(size=(8, 4, 8))
+    plain, grouped = rng.normal(size=(4, 4, 3)), rng.normal(size=(8, 1, 8))
+    same = lambda x, y: lax.conv_general_dilated(x, y, (1,), "SAME", feature_group_count=x.shape[1] // y.shape[1])
+    kernel_gradient = lambda x, y: lax.conv_general_dilated(
+        x, y, (1,), [(3, 4)], batch_group_count=4, dimension_numbers=("CN0", "IO0", "CN0")
+    )
+    cases = [
+        (same, signal, signal, [((None, None, "y"), (None, None, "y"))]),
+        (same, images, plain, [(("x",), ()), ((None, None, "x"), ("x",)), (("y", "x"), ("x", "y"))]),
+        (same, images, grouped, [((None, "x"), ()), (("y", "x"), ("x",))]),
+        (kernel_gradient, images, rng.normal(size=(8, 8, 8)), [(("x",), ("x",)), (("y", "x"), ("y",))]),
+    ]
+    for f, x, y, all_entries in cases:
+        want = np.asarray(calque.jit(f)(x, y))
+        for entries, other_entries in all_entries:
+            got = calque.jit(f)(put(x, *entries), put(y, *other_entries))
+            np.testing.assert_allclose(np.asarray(got), want, rtol=1e-10, atol=1e-12)
+    assert calque.jit(same).lower(put(images, "x"), put(plain)).compile().communication() == {}
+
+
+def check_a_transform_along_a_divided_axis_gathers_it():
+    x = np.random.default_rng(3).normal(size=(4, 8, 4)) + 1j
+    for entries in ((), ("x",), (None, "x"), (None, None, "x"), ("y", "x"), (None, ("y", "x")), ("x", None, "y")):
+        for lengths in ((4,), (8, 4), (4, 8, 4)):
+            got = calque.jit(lambda x, lengths=lengths: lax.fft(x, "fft", lengths))(put(x, *entries))
+            np.testing.assert_allclose(np.asarray(got), lax.fft(x, "fft", lengths), rtol=1e-10, atol=1e-10)
 
 
 if __name__ == "__main__":

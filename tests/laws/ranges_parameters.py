@@ -134,7 +134,7 @@ OF_BETA = [
     *[
         row("special.poch", special.poch, (..., m), poch_in_first(mp.mpf(m)), kinks=(0.0,),
             asked=(max(0.0, -m), INF), is_factor=True)
-        for m in (0.5, 3.0, -2.5, 20.0)
+        for m in (0.5, 3.0, -2.5, 20.0, 34.0, 160.0)
     ],
     *[
         row("special.poch", special.poch, (z, ...), poch_in_second(mp.mpf(z)), kinks=(0.0, -z),
@@ -242,6 +242,8 @@ OF_SERIES = [
         row("special.hyp1f1", special.hyp1f1, (a, b, ...), kummer(mp.mpf(a), mp.mpf(b)), near=(80.0, -80.0, 1.0))
         for a, b in ((0.5, 1.5), (1.25, 4.0), (3.0, 3.5), (5.0, 8.0))
     ],
+    row("special.hyp1f1", special.hyp1f1, (12.0, 20.0, ...), kummer(mp.mpf(12), mp.mpf(20)), near=(-170.0, -210.0),
+        asked=(-INF, 80.0)),
     *[
         row("special.hyp2f1", special.hyp2f1, (a, b, c, ...), gauss(mp.mpf(a), mp.mpf(b), mp.mpf(c)), near=(0.9, -0.9),
             asked=(-INF, 1 - 2**-24))

@@ -160,7 +160,7 @@ ABOUT_BATCHES = {
         ValueError,
         RULE + r" returned float64\[5\] as a batch of 3\. Put the batch axis, of size 3, in front, or return False",
     ),
-    "no axis": (lambda size, in_batched, x: (1.0, True), ValueError, RULE + r" returned float64\[\] as a batch of 3"),
+    "no axis": (lambda size, in_batched, x: (1.0, True), ValueError, RULE + r" returned ~float64\[\] as a batch of 3"),
     "no pair": (
         lambda size, in_batched, x: x,
         TypeError,

@@ -335,6 +335,7 @@ def test_functions_give_the_same_from_the_first_call_on(name):
         assert out.dtype == expected.dtype
 
 
+@pytest.mark.counts
 @pytest.mark.parametrize("name", ["exp", "add", "dot"])
 def test_a_later_call_takes_two_frames(name):
     x, frames = calque.device_put(VECTOR), []

@@ -62,6 +62,7 @@ def test_python_branches_on_static_arguments_and_pytrees(seen):
     assert seen == [3]
 
 
+@pytest.mark.counts  # an update inside the block of a setting counts after it
 def test_update_holds_for_every_thread(fun, seen):
     fun(1.0)
     seen.clear()

@@ -55,13 +55,25 @@ def test_the_slope_of_an_interpolation_at_a_node_stays():
     assert grad(lambda f: jnp.interp(0.5, points, f))(values).tolist() == [0.5, 0.5, 0.0]
 
 
+@every_evaluator
+@np.errstate(all="ignore")  # a warning, which is an error here, would hide NumPy's NaN
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "complex64"])
 @pytest.mark.parametrize("decimals", [39, 307, 308, 400])
-def test_a_float_has_no_more_decimals_than_its_digits(decimals, dtype):
+def test_a_float_has_no_more_decimals_than_its_digits(evaluate, decimals, dtype):
     x = np.array([2.5, -0.0, INF, -1e-4]).astype(getattr(ml_dtypes, dtype, dtype))
-    assert_bitwise(jit(lambda x: jnp.round(x, decimals))(x), x)
-    zeros = np.asarray(jit(lambda x: jnp.round(x, -decimals))(x)[:2])
-    assert_bitwise(zeros, np.array([0.0, -0.0]).astype(x.dtype))
+    for function in (jnp.round, jnp.around):
+        assert_bitwise(evaluate(lambda x: function(x, decimals))(x), x)  # noqa: B023
+        zeros = np.asarray(evaluate(lambda x: function(x, -decimals))(x)[:2])  # noqa: B023
+        assert_bitwise(zeros, np.array([0.0, -0.0]).astype(x.dtype))
+
+
+@pytest.mark.parametrize("warnings", ["ignore", "warn"])
+@every_evaluator
+def test_a_number_whose_decimals_would_overflow_is_rounded(evaluate, warnings):
+    x = np.array([1e300, -1e307, 2.346, INF, NAN])
+    with np.errstate(all=warnings):
+        assert_bitwise(evaluate(lambda x: jnp.round(x, decimals=10))(x), x)
+        assert_bitwise(evaluate(lambda x: jnp.round(x, 2))(x), np.array([1e300, -1e307, 2.35, INF, NAN]))
 
 
 # Signs of zero

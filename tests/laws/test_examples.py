@@ -15,6 +15,9 @@
 | P-02 | the function of the P examples in NumPy's names, called and differentiated |
 | P-14, P-17, P-20 | `jit` of `jvp`, `grad` and `vmap` of a new primitive |
 
+J-10 has one equation that the document has not, which repeats `f32[1]` to `f32[3]`: operands of our operations on
+elements have equal shapes or rank 0.  It has no conversion from a weak type.
+
 The other files are `packages/*/tests/test_examples.py`.
 """
 

@@ -39,13 +39,6 @@ def test_the_host_computes_factors_that_have_no_kernel_on_a_gpu(name):
         export(jit(ON_HOST[name]), platforms=("cuda",))(SQUARE)
 
 
-def test_the_host_convolves_integers_for_a_gpu():
-    x, kernel = np.ones((1, 1, 5), int), np.ones((1, 1, 2), int)
-    convolve = lambda x, k: lax.conv_general_dilated(x, k, (1,), "VALID")
-    found = [targets(text_for("cuda", convolve, x.astype(t), kernel.astype(t))) for t in ("int32", "float32")]
-    assert found == [["xla_ffi_python_gpu_callback"], []]
-
-
 def test_a_reduction_for_a_gpu_is_a_tree():
     """XLA's kernels for GPUs combine elements in another order, and use the initial value several times."""
     program = lambda x: lax.reduce(x, 2.0, lambda a, b: a * b + a - a, (0,))

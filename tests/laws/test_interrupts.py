@@ -141,6 +141,7 @@ def monitored(at_instruction):
 INSTRUCTIONS = monitored if hasattr(sys, "monitoring") else traced
 
 
+@pytest.mark.counts  # a thread at rest has the default settings
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_an_interrupt_at_any_bytecode_of_the_mechanism_leaves_nothing_behind(name):
     program = PROGRAMS[name]
@@ -185,6 +186,7 @@ def has_unprotected_jump(code):
     return any(restores(handler) for i in jumps for handler in handlers(i.argval) - handlers(i.offset))
 
 
+@pytest.mark.counts  # a thread at rest has the default settings
 def test_an_interrupt_whose_traceback_is_kept_leaves_nothing_behind():
     kept = []
     for number in count(1):
@@ -207,6 +209,7 @@ def interrupted_at_and_kept(number, program, kept):
     return interrupted_at(number, run)
 
 
+@pytest.mark.counts  # a thread at rest has the default settings
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="timers of less than a second are Unix's")
 @pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning"

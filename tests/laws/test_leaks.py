@@ -43,7 +43,7 @@ def test_a_leak_is_an_error_of_the_transformation(transform, name):
 
     with pytest.raises(
         UnexpectedTracerError,
-        match=rf"^a traced value of type float64\[\], made at test_leaks\.py:\d+ \(.*\), outlives {name} of .* "
+        match=rf"^a traced value of type ~?float64\[\], made at test_leaks\.py:\d+ \(.*\), outlives {name} of .* "
         r"\(test_leaks\.py:\d+\): it is kept\[0\], where kept is a variable at test_leaks\.py:\d+ \(test_a_leak.*\)",
     ):
         transform(loss)(1.0)

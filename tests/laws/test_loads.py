@@ -7,19 +7,20 @@ modules of autodiff that a first gradient adds, and those of the standard librar
 
 from __future__ import annotations
 
-import ast
 import importlib
 import json
 import pkgutil
 import subprocess
 import sys
 from functools import cache
-from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import calque_special  # noqa: F401
 import calque_xla_backend  # noqa: F401
 from calque_core.primitives.families import columns, modules_of
+from calque_pytree.late import _packages
 
 STANDARD = {"__future__", "_bisect", "bisect"}  # that NumPy's import leaves out, in some Python
 LOADED = {  # the standard library and NumPy, and our own packages
@@ -28,7 +29,9 @@ LOADED = {  # the standard library and NumPy, and our own packages
     "calque_jet": (STANDARD, {"calque_jet", "calque_core", "calque_pytree"}),
     "calque_batching": (STANDARD, {"calque_batching", "calque_core", "calque_pytree"}),
     "calque_linalg": (STANDARD, {"calque_linalg", "calque_core", "calque_pytree"}),
+    "calque_special": (STANDARD, {"calque_special", "calque_core", "calque_pytree"}),
     "calque_numpy": (STANDARD, {"calque_numpy", "calque_core", "calque_pytree"}),
+    "calque_signal": (STANDARD, {"calque_signal", "calque_core", "calque_pytree"}),
     "calque": (STANDARD, {"calque", "calque_core", "calque_pytree"}),
 }
 CORE = {  # the modules of core by folder; operations and the operators of arrays come with the first tracer
@@ -62,9 +65,11 @@ LATE = [  # packages with names that are loaded late
     "calque_batching",
     "calque_core",
     "calque_core.extend",
+    "calque_core.extend.numpy_functions",
     "calque_core.lax",
     "calque_linalg",
     "calque_linalg.kit",
+    "calque_jet",
     "calque_numpy",
     "calque_numpy.fft",
     "calque_numpy.linalg",
@@ -73,6 +78,9 @@ LATE = [  # packages with names that are loaded late
     "calque_numpy.scipy.linalg",
     "calque_numpy.scipy.special",
     "calque_pytree",
+    "calque_special",
+    "calque_special.kit",
+    "calque_signal",
 ]
 FRONT = {  # the modules of calque_numpy that a program loads beside the package, by its first function
     "import calque_numpy": "missing",
@@ -88,7 +96,8 @@ FRONT = {  # the modules of calque_numpy that a program loads beside the package
 }
 SERVING = {"reversal", "saving", "while_backwards", "custom_batches"}  # modules of rules that serve rules of others
 COLUMNS = ["calque_autodiff.rules", "calque_batching.rules", "calque_jet.rules", "calque_xla_backend.rules"]
-COLUMNS += [f"calque_linalg.{folder}" for folder in ("rules", "series", "lowerings")]
+COLUMNS += ["calque_special.rules", "calque_special.series"]
+COLUMNS += ["calque_linalg.rules", "calque_linalg.series", "calque_linalg.lowerings"]
 LIST = """
 import json, sys
 if "pytree" not in sys.argv[1]:
@@ -158,7 +167,7 @@ def test_the_first_gradient_of_a_network_loads_only_the_subjects_of_its_operatio
     arrays = {m.rpartition(".")[2] for m in loaded if m.startswith("calque_core.arrays.")}
     assert arrays == {*OPERATORS["arrays"].split(), "numpy_products", "numpy_reductions"}
     rules = {m.rpartition(".")[2] for m in loaded if m.startswith("calque_autodiff.rules.")}
-    assert rules == {"arithmetic", "dot", "exponential", "reduce", "trigonometric"}
+    assert rules == {"arithmetic", "dot", "hyperbolic", "reduce"}
     assert not {"calque_core.extend.numpy_functions", "calque_core.ops.selection", "calque_core.ops.ties"} & loaded
 
 
@@ -191,11 +200,11 @@ def test_every_module_of_rules_has_the_path_of_a_family_or_serves_one(column, of
 
 
 LOAD_ALL = """
-import calque, calque_autodiff, calque_batching, calque_core, calque_jet
+import calque, calque_autodiff, calque_batching, calque_core, calque_jet, calque_special
 from calque_core import lax, rule_epoch
 from calque_core.primitives.families import columns, import_column
 before = rule_epoch()
-for module in (lax, lax.linalg):
+for module in (lax, lax.linalg, calque_special):
     for name in module.__all__:
         getattr(module, name)
 for kind in list(columns):
@@ -211,19 +220,10 @@ def test_what_is_loaded_late_leaves_traced_and_compiled_programs_valid():
 
 
 @pytest.mark.parametrize("package", LATE)
-def test_the_names_for_type_checkers_are_the_names_that_are_loaded_late(package):
-    module = importlib.import_module(package)
-    expected = {origin: split(names) for origin, names in module._LATE.items()}
-    if package == "calque":
-        expected["calque_xla_backend"] = set(module._BACKEND_NAMES)
-        expected["calque"] |= set(module._BACKEND_MODULES)
-    assert typed_names(module.__file__) == expected
-
-
-@pytest.mark.parametrize("package", LATE)
 def test_no_late_name_is_hidden_by_a_module_of_the_package(package):
     module = importlib.import_module(package)
-    late = {alias for name, names in module._LATE.items() if name != package for alias in split(names)}
+    late = {name for name, (origin, _) in _packages[package].origins.items() if origin != package}
+    assert late >= {name for name in module.__all__ if not isinstance(getattr(module, name), ModuleType)}
     assert late & {found.name for found in pkgutil.iter_modules(getattr(module, "__path__", []))} == set()
 
 
@@ -244,14 +244,3 @@ def modules_in(package: str, folders: dict[str, str]) -> set[str]:
     inner = {f"{package}.{folder}.{name}" for folder, names in folders.items() if folder for name in names.split()}
     outer = {f"{package}.{name}" for name in [*folders[""].split(), *filter(None, folders)]}
     return inner | outer | {package}
-
-
-def split(names: str) -> set[str]:
-    return {part.strip().partition(" as ")[2] or part.strip() for part in names.split(",")}
-
-
-def typed_names(file: str) -> dict[str, set[str]]:
-    """Return the names that a file imports for type checkers, by module."""
-    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
-    (block,) = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "_TYPE_CHECKING"]
-    return {node.module: {name.asname or name.name for name in node.names} for node in block.body}

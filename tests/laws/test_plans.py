@@ -129,6 +129,7 @@ def rules(monkeypatch):
     return met
 
 
+@pytest.mark.counts
 @pytest.mark.parametrize("way", [calque.grad, calque.vmap, lambda f: lambda x: calque.jvp(f, (x,), (x,))])
 @pytest.mark.parametrize("around", [name for name in SETTINGS if name != "strict types"])
 def test_settings_have_plans_of_their_own(around, way, rules):
@@ -240,6 +241,7 @@ def test_a_function_that_looks_at_integers_looks_at_each_call():
 # Device arrays
 
 
+@pytest.mark.counts
 @pytest.mark.parametrize("way", [calque.grad, lambda f: lambda x: calque.jvp(f, (x,), (x,))])
 @pytest.mark.parametrize("place", [calque.device_put, np.asarray])
 def test_a_derivative_beside_device_arrays_runs_no_rule_again(way, place, rules):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import calque
-from calque_core import config, lax, make_jaxpr, typeof
+from calque_core import config, eval_jaxpr, lax, make_jaxpr, typeof
 
 PAGE = Path(__file__).parents[2] / "docs" / "dtypes.md"
 
@@ -124,7 +124,8 @@ def test_a_compiled_program_keeps_the_dtype_of_its_parameters(f):
 def test_derivatives_with_respect_to_a_python_scalar_have_a_dtype(f):
     for g in (f, calque.jit(f)):
         assert typeof(calque.grad(g)(2.0)) == typeof(np.float64(1))
-        assert typeof(calque.jvp(g, (2.0,), (1.0,))[1]) == typeof(np.float64(1))
+        dot = calque.jvp(g, (2.0,), (1.0,))[1]  # of the number that `cond` hands through, the caller's own
+        assert typeof(dot).strip_weak_type() == typeof(np.float64(1))
         assert typeof(calque.vjp(g, 2.0)[1](1.0)[0]) == typeof(np.float64(1))
 
 
@@ -248,3 +249,46 @@ def test_derivatives_with_respect_to_a_scalar_have_its_dtype(f, scalar, bits):
         for p in (np.ones(2, np.float32), np.ones(2, np.int8)):
             out, tangent = calque.jvp(lambda x, p=p: f(p, x), (scalar,), (type(scalar)(1),))
             assert typeof(out).dtype == typeof(tangent).dtype == typeof(f(p, scalar)).dtype
+
+
+# Rules of a user's, which see the scalar itself
+
+SETTINGS = {
+    "default": {"enable_checks": False},
+    "checks": {"enable_checks": True},
+    "rules alone": {"known_operations": False},
+    "32 bits": {"enable_x64": False},
+}
+BY_RULES = {
+    "called": lambda f, x: f(x),
+    "jvp": lambda f, x: calque.jvp(f, (x,), (x,)),
+    "grad": lambda f, x: calque.grad(lambda x: f(x).sum())(x),
+    "linearize": lambda f, x: calque.linearize(f, x)[1](x),
+    "jvp of linearize": lambda f, x: calque.jvp(calque.linearize(f, x)[1], (x,), (x,)),
+    "vmap of linearize": lambda f, x: calque.vmap(lambda x: calque.linearize(f, x)[1](x))(x),
+    "checkpoint": lambda f, x: calque.grad(lambda x: calque.checkpoint(f)(x).sum())(x),
+    "evaluated program": lambda f, x: eval_jaxpr(make_jaxpr(lambda x: calque.jvp(f, (x,), (x,)))(x), (), x),
+}
+
+
+def scaled_by_rules(kind):
+    """Return x times a Python scalar, as a function with a rule of its own that computes with both."""
+    if kind == "custom_jvp":
+        f = calque.custom_jvp(lambda x, s=2.0: x * s)
+        f.defjvp(lambda primals, tangents: (primals[0] * primals[1], tangents[0] * primals[1]))
+        return f
+    f = calque.custom_vjp(lambda x, s=2.0: x * s)
+    f.defvjp(lambda x, s: (x * s, (x, s)), lambda kept, ct: (kept[1] * ct, (kept[0] * ct).sum()), jvp="fwd")
+    return f
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("transform", BY_RULES)
+@pytest.mark.parametrize("kind", ["custom_jvp", "custom_vjp"])
+def test_rules_get_a_python_scalar_under_every_setting(kind, transform, setting):
+    ((name, value),) = SETTINGS[setting].items()
+    with getattr(config, name)(value):
+        out = BY_RULES[transform](scaled_by_rules(kind), np.ones(3, np.float16))
+    for x in out if isinstance(out, (tuple, list)) else [out]:
+        assert x.dtype == np.float16
+        assert x.tolist() == [2.0] * 3

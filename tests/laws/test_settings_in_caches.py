@@ -43,7 +43,7 @@ PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
 # Functions that remember their results.  Each says why its answers cannot differ between settings.
 REMEMBERING = {
     "calque_core.distributions.facade_fault": "what is installed",
-    "calque_core.ops.pieces.join.<locals>.<lambda>": "tables of coefficients in double precision",
+    "calque_core.ops.pieces.join_pieces.<locals>.<lambda>": "tables of coefficients in double precision",
     "calque_core.known.run._compiled": "the text of a function, no dtype",
     "calque_autodiff.rules.dot.cotangent_plan": "numbers of axes",
     "calque_core.context.allow_known": "the settings are the key",
@@ -133,7 +133,6 @@ CONTAINERS = {
     "calque_core.arrays.numpy_protocol.reductions": "a registry: functions",
     "calque_batching.verbs.vmappable.vmappables": "a registry: functions of classes",
     "calque_core.arrays.numpy_protocol.ufuncs": "a registry: functions",
-    "calque_core.ops.cond._programs": "the settings are in the key",
     "calque_core.ops.cond._stored": "the programs of `_programs`",
     "calque_core.known.programs.control_flow": "a registry: primitives",
     "calque_core.known.run._joint_functions": "a registry: functions of two primitives",
@@ -152,6 +151,7 @@ CONTAINERS = {
     "calque_core.traces.trace.function_evaluators": "a registry: functions",
     "calque_core.primitives.families.columns": "a registry: names of modules",
     "calque_core.primitives.families._absent": "names of modules",
+    "calque_core.primitives.families._packages": "a registry: names of packages",
     "calque_core.traces.trace.plain_types": "a registry: classes",
     "calque_xla_backend.compiler._compilers": "holds its key, the options; its programs are keyed by settings",
     "calque_xla_backend.compilation_cache.key._storable_targets": "a registry: digests",

@@ -181,10 +181,38 @@ WRONG_USES = [
 ]
 
 
+NAMES_FILE = """
+import calque
+import calque.numpy as cnp
+import calque_core
+from calque import config, debug, ffi, grad, jit, P
+from calque.lax import cond, linalg
+from calque.nn import initializers
+from calque.scipy.special import expit
+from calque_autodiff import SymbolicZero, primitive_jvps
+from calque_batching import primitive_batchers, vmap
+from calque_core import bfloat16, lax
+from calque_core.extend import late_chapters
+from calque_numpy.random import key
+from calque_pytree import map, tree_map
+
+calque.numpy.linalg.norm, calque.lax.linalg.solve, calque.random.split, calque_core.config.enable_x64
+cnp.float32, cnp.bfloat16, cnp.abs, calque.debug.visualize_sharding, calque_core.__version__
+"""
+LATE_MODULES = (
+    "calque calque.debug calque.lax calque.nn calque.numpy calque.numpy.fft calque.numpy.linalg calque.random "
+    "calque.scipy.linalg calque.scipy.special calque_autodiff calque_batching calque_core calque_core.extend "
+    "calque_core.extend.numpy_functions calque_core.lax calque_jet calque_numpy calque_numpy.fft calque_numpy.linalg "
+    "calque_numpy.nn calque_numpy.random calque_numpy.scipy.linalg calque_numpy.scipy.special calque_pytree "
+    "calque_xla_backend"
+)
+WRONG_NAMES = [f"from {module} import qqq" for module in LATE_MODULES.split()] + ["calque.qqq", "cnp.linalg.qqq"]
+
+
 @pytest.mark.parametrize(
     ("program", "wrong"),
-    [(USER_FILE, WRONG_CALLS), (ARRAY_FILE, WRONG_USES), (AUTHOR_FILE, WRONG_RULES)],
-    ids=["calls", "arrays", "rules"],
+    [(USER_FILE, WRONG_CALLS), (ARRAY_FILE, WRONG_USES), (AUTHOR_FILE, WRONG_RULES), (NAMES_FILE, WRONG_NAMES)],
+    ids=["calls", "arrays", "rules", "names"],
 )
 def test_type_checkers_know_what_a_users_program_computes(program, wrong, tmp_path):
     api = pytest.importorskip("mypy.api", reason="mypy is not installed")

@@ -94,7 +94,7 @@ def test_a_loop_has_the_value_and_the_dtype_of_pythons_or_is_refused(step, start
 @pytest.mark.parametrize("start", [1.0, 1, np.float32(1)])
 @pytest.mark.parametrize("step", ["c > 0", "True"])
 def test_a_number_that_a_step_makes_a_bool_is_refused(loop, start, step):
-    with pytest.raises(TypeError, match=r"changes the type of the carry.* from (float|int)\d\d\[\] to bool\[\]"):
+    with pytest.raises(TypeError, match=r"changes the type of the carry.* from ~?(float|int)\d\d\[\] to ~?bool\[\]"):
         LOOPS[loop](STEPS[step], start)
 
 
@@ -113,9 +113,9 @@ def test_an_associative_scan_of_numbers_whose_function_gives_bools_is_refused():
 @pytest.mark.parametrize("computation", [lambda a, b: True, lambda a, b: 2.5])
 def test_a_reduction_whose_function_gives_another_kind_is_refused(computation):
     x = np.arange(3)
-    with pytest.raises(TypeError, match=r"returned (bool|float64)\[\]\. Return a scalar int64\[\]\."):
+    with pytest.raises(TypeError, match=r"returned ~(bool|float64)\[\]\. Return a scalar int64\[\]\."):
         lax.reduce(x, 0, computation, (0,))
-    with pytest.raises(TypeError, match=r"returned (bool|float64)\[\]\. Return a scalar int64\[\]\."):
+    with pytest.raises(TypeError, match=r"returned ~(bool|float64)\[\]\. Return a scalar int64\[\]\."):
         lax.reduce_window(x, 0, computation, (2,), (1,), "VALID")
 
 

@@ -84,7 +84,7 @@ def test_arguments_may_be_named_and_have_defaults():
 ABOUT_FUNCTIONS = {
     "no pair": (
         lambda x: x,
-        r"custom_gradient of <lambda> .*: the function returned float64\[\]\. Return a pair: the output, ",
+        r"custom_gradient of <lambda> .*: the function returned ~float64\[\]\. Return a pair: the output, ",
     ),
     "no function": (
         lambda x: (x, x),

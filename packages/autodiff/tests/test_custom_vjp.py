@@ -282,14 +282,14 @@ def test_a_wrong_bwd_is_refused_with_its_name_and_that_of_the_argument(bwd, mess
 def test_a_cotangent_of_a_whole_number_is_refused_with_the_way_to_say_nothing():
     f = with_rules(bwd=lambda r, ct: (ct, 1.0), fun=lambda x, n: x * n)
     with pytest.raises(
-        TypeError, match=r"cotangent of float64\[\] for n, which is int64\[\]\. Return None, because it has no deriv"
+        TypeError, match=r"cotangent of ~float64\[\] for n, which is int64\[\]\. Return None, because it has no deriv"
     ):
         grad(f)(1.0, 2)
 
 
 FWD = r"the fwd rule <lambda> \(test_custom_vjp\.py:\d+\) of tree_function .* returned "
 ABOUT_FWD = {
-    "no pair": (lambda p: p["w"], FWD + r"float64\[\]\. Return a pair: the output, and the residuals for bwd\."),
+    "no pair": (lambda p: p["w"], FWD + r"~float64\[\]\. Return a pair: the output, and the residuals for bwd\."),
     "three": (lambda p: (1.0, 2.0, 3.0), FWD + r"a tuple of length 3\. Return a pair"),
     "a generator": (lambda p: (x for x in p), r"the fwd rule of <lambda> .*: a generator or coroutine runs after"),
     "no array": (lambda p: ("one", p), r"the rule <lambda> .* of tree_function .*: output is 'one' of type str"),

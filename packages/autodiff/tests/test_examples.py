@@ -100,10 +100,7 @@ def test_A_06_a_pytree_of_results_has_a_pytree_of_tangents():
 
     y, y_dot = jvp(f, (3.0,), (1.0,))
     assert repr(y) == "{'hi': np.float64(2.7177599838802657), 'there': [3.0, np.float64(0.2822400161197344)]}"
-    assert (
-        repr(y_dot)
-        == "{'hi': np.float64(2.979984993200891), 'there': [np.float64(1.0), np.float64(-1.9799849932008908)]}"
-    )
+    assert repr(y_dot) == "{'hi': np.float64(2.979984993200891), 'there': [1.0, np.float64(-1.9799849932008908)]}"
 
 
 def test_A_07_primals_and_tangents_must_be_the_same_kind_of_sequence():
@@ -318,12 +315,12 @@ def test_A_78_branches_of_different_structures_are_refused():
 
 def test_A_78_branches_of_different_types_are_refused():
     with pytest.raises(
-        TypeError, match=r"must have equal types, .* is int64\[\], of .* float64\[2\]\. Convert one of them"
+        TypeError, match=r"must have equal types, .* is ~int64\[\], of .* float64\[2\]\. Convert one of them"
     ):
         cond(True, lambda: 3, lambda: np.ones(2))
 
 
-@pytest.mark.parametrize(("predicate", "text"), [(1.0, "float64[]"), (1, "int64[]"), (np.array([True]), "bool[1]")])
+@pytest.mark.parametrize(("predicate", "text"), [(1.0, "~float64[]"), (1, "~int64[]"), (np.array([True]), "bool[1]")])
 def test_A_78_a_predicate_that_is_no_bool_scalar_is_refused(predicate, text):
     with pytest.raises(TypeError, match=re.escape(f"a predicate of type {text}. Give a bool scalar")):
         cond(predicate, lambda: 3, lambda: 4)

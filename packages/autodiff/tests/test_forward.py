@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import Zero, defjvp_all, jvp
-from calque_core import Primitive, UnexpectedTracerError, current_trace, evaluation, float0, lax, make_jaxpr
+from calque_core import Primitive, UnexpectedTracerError, current_trace, evaluation, float0, lax, make_jaxpr, typeof
 
 
 def f(x):
@@ -103,8 +103,8 @@ def test_rules_see_zeros_for_what_is_not_perturbed():
     ("call", "words"),
     [
         (lambda: jvp(f, (1.0,), [1.0]), "the primals are a tuple, the tangents a list. Give both as tuples"),
-        (lambda: jvp(f, 1.0, (1.0,)), "got float64\\[\\] as its primals. Give a tuple or a list: primals=\\(x,\\)"),
-        (lambda: jvp(f, (1.0,), 1.0), "got float64\\[\\] as its tangents. Give a tuple or a list"),
+        (lambda: jvp(f, 1.0, (1.0,)), "got ~float64\\[\\] as its primals. Give a tuple or a list: primals=\\(x,\\)"),
+        (lambda: jvp(f, (1.0,), 1.0), "got ~float64\\[\\] as its tangents. Give a tuple or a list"),
         (
             lambda: jvp(f, (1.0,), (1.0, 2.0)),
             "the tangents have the structure .* but .* is needed. Give one tangent per leaf",
@@ -114,10 +114,10 @@ def test_rules_see_zeros_for_what_is_not_perturbed():
             "the leaf \\[0\\] of the tangents is float64\\[2\\], but float64\\[\\] is needed. Give it",
         ),
         (lambda: jvp(f, (np.float32(1),), (np.ones(()),)), "is float64\\[\\], but float32\\[\\] is needed"),
-        (lambda: jvp(f, (1.0,), (1j,)), "is complex128\\[\\], but float64\\[\\] is needed"),
+        (lambda: jvp(f, (1.0,), (1j,)), "is ~complex128\\[\\], but float64\\[\\] is needed"),
         (
             lambda: jvp(f, (1,), (1.0,)),
-            "its primal is int64\\[\\], which has no derivative. Give numpy.zeros\\(shape, calque",
+            "its primal is ~int64\\[\\], which has no derivative. Give numpy.zeros\\(shape, calque",
         ),
         (lambda: jvp(f, ("a",), (1.0,)), "x is 'a' of type str, which is not an array or a scalar. Pass arrays"),
         (lambda: jvp(3, (1.0,), (1.0,)), "jvp got 3 of type int.*. Give a function"),
@@ -159,3 +159,22 @@ def test_whatever_the_function_raises_leaves_the_trace_as_it_was(error):
     with pytest.raises(error, match="stop"):
         jvp(g, (1.0,), (1.0,))
     assert current_trace() is evaluation
+
+
+def test_the_tangent_of_a_number_that_is_handed_through_is_the_callers_number():
+    for number, dot in ((3.0, 0.5), (3j, 2j)):
+        out, out_dot = jvp(lambda x: [x, x * 2.0, x], (number,), (dot,))
+        assert [type(x) for x in out_dot] == [type(dot), type(np.asarray(dot)[()]), type(dot)]
+        assert (out[0], out_dot[0]) == (number, dot)
+    (_, out_dot) = jvp(lambda x, y: (y, x), (1.0, 2.0), (0.25, 0.5))
+    assert repr(out_dot) == "(0.5, 0.25)"
+
+
+@pytest.mark.parametrize("x", [np.float32(3.0), np.float64(3.0), np.ones(())])
+def test_the_tangent_of_an_array_that_is_handed_through_has_its_dtype(x):
+    _, out_dot = jvp(lambda x: x, (x,), (1.0,))
+    assert typeof(out_dot) == typeof(x)
+
+
+def test_a_whole_tangent_of_a_float_that_is_handed_through_is_a_float():
+    assert repr(jvp(lambda x: x, (3.0,), (1,))) == "(3.0, np.float64(1.0))"

@@ -268,7 +268,7 @@ def test_settings_inside_a_nested_derivative_keep_their_own_values():
         (
             lambda: grad(lambda x: float(x))(1.0),
             TypeError,
-            r"float\(\) was asked of a traced value of type float64\[\]",
+            r"float\(\) was asked of a traced value of type ~float64\[\]",
         ),
     ],
 )

@@ -190,8 +190,14 @@ def test_an_operation_without_a_derivative_is_code_that_records_no_step():
 
 def test_what_the_rules_refuse_is_no_operation():
     avals = [ShapedArray((4,), np.float64)]
-    beta_p = lax.regularized_incomplete_beta_p
-    assert attempt(linearized, beta_p, avals * 3, [True, False, False]) is None  # its rules raise
+    refused_p = Primitive("refused")
+    refused_p.def_abstract_eval(lambda x: x)
+
+    @refused_p.def_rule("jvp")
+    def refuse(primals, tangents):
+        raise NotImplementedError("it has no derivative")
+
+    assert attempt(linearized, refused_p, avals, [True]) is None
 
 
 def test_the_memo_is_bounded(monkeypatch):

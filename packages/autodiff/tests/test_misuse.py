@@ -82,7 +82,7 @@ MISUSES = {
     "tangents that are no tuple": (
         jvp,
         (product, (1.0, 2.0), 1.0),
-        rf"{JVP} got float64\[\] as its tangents\. Give a tup",
+        rf"{JVP} got ~float64\[\] as its tangents\. Give a tup",
     ),
     "a tuple and a list": (jvp, (product, (1.0, 2.0), [1.0, 2.0]), rf"{JVP}: the primals are a tuple, the tangents a"),
     "None for a tangent": (jvp, (product, (1.0, 2.0), (1.0, None)), rf"{JVP}: the tangents have the structure"),
@@ -94,7 +94,7 @@ MISUSES = {
     "a tangent of an integer": (
         jvp,
         (product, (1, 2.0), (1.0, 1.0)),
-        rf"{JVP}: the leaf \[0\] of the tangents is float64\[\], but its primal is int64\[\], which has no derivative",
+        rf"{JVP}: the leaf \[0\] of the tangents is ~float64\[\], but its primal is ~int64\[\], which has no deriv",
     ),
     # grad
     "a name for a number": (lambda: grad(product, argnums="x")(1.0, 2.0), (), rf"{GRAD} got argnums='x'\. Give an int"),
@@ -119,7 +119,7 @@ MISUSES = {
     "an integer output": (
         lambda: grad(lambda x: 3)(1.0),
         (),
-        r"needs a real output, but the function returned int64\[\]",
+        r"needs a real output, but the function returned ~int64\[\]",
     ),
     "no pair with has_aux": (
         lambda: value_and_grad(f, has_aux=True)(1.0),
@@ -136,7 +136,7 @@ MISUSES = {
     "arguments that are no tuple": (
         check_grads,
         (f, 1.0, 1),
-        r"check_grads of f \(.*\) got float64\[\] as its args\. Give a",
+        r"check_grads of f \(.*\) got ~float64\[\] as its args\. Give a",
     ),
     "no function to check": (check_grads, (1, (1.0,), 1), r"check_grads got 1 of type int.*\. Give a function\."),
     "an order that is no int": (check_grads, (f, (1.0,), 1.5), r"check_grads got order=1\.5 .*\. Use an order of 1 or"),

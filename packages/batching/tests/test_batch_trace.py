@@ -174,3 +174,17 @@ def test_an_element_is_weak_where_the_function_of_one_element_gives_a_python_sca
     for x, *got in zip(xs, *products):
         for one, want in zip(got, f(x)[:3]):
             assert np.array_equal(one, want)
+
+
+def test_a_rule_applies_a_function_of_elements_to_the_whole_batch_by_its_axis():
+    scaled_p = Primitive("scaled")
+    scaled_p.def_abstract_eval(lambda x, y: x)
+    element = lambda x, y: [lax.mul(x, lax.add(y, lax.psum(1.0, "i")))]
+
+    @scaled_p.def_rule("axis_batch")
+    def scaled_batch(axis, args, dims):
+        (out,), (dim,) = axis.apply(element, args, dims)
+        return out, dim
+
+    out = vmap(scaled_p.bind, in_axes=(1, None), axis_name="i")(np.ones((2, 3)), 1.0)
+    np.testing.assert_array_equal(out, np.full((3, 2), 4.0))

@@ -56,8 +56,6 @@ BINARY = {
     "pow": (lambda x, y: lax.pow(never_zero(x), y), FLOATS),
     "atan2": (lax.atan2, FLOATS),
     "nextafter": (lax.nextafter, FLOATS),
-    "zeta": (lambda x, y: lax.zeta(lax.add(never_zero(x), 1), never_zero(y)), FLOATS),
-    "polygamma": (lambda x, y: lax.polygamma(lax.floor(lax.abs(x)), never_zero(y)), FLOATS),
 }
 
 

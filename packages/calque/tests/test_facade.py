@@ -18,7 +18,7 @@ from calque import numpy, random, tree
 from calque.scipy import linalg as scipy_linalg
 from calque.scipy import special as scipy_special
 
-OWN = {"calque.__main__", "calque.doctor", "calque.exporting", "calque.jacobians", "calque.testing"}
+OWN = {f"calque.{name}" for name in ("__main__", "doctor", "exporting", "jacobians", "missing", "testing")}
 ALIASES = [found.name for found in pkgutil.walk_packages(calque.__path__, "calque.") if found.name not in OWN]
 
 
@@ -122,7 +122,7 @@ def test_the_submodules_are_the_packages_under_another_name():
 
 @pytest.mark.parametrize("name", ALIASES)
 def test_a_module_path_of_jax_imports_and_defines_nothing(name):
-    if name.removeprefix("calque.") in calque._BACKEND_MODULES:
+    if name.removeprefix("calque.") in calque._OPTIONAL["calque"].split(", "):
         pytest.importorskip("calque_xla_backend", reason="the module is that of the backend")
     module = importlib.import_module(name)
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))

@@ -197,7 +197,7 @@ def test_empty_and_scalar_inputs_have_jacobians():
 
 @pytest.mark.parametrize("transform", [jacfwd, jacrev])
 def test_integer_arguments_are_refused_by_type(transform):
-    with pytest.raises(TypeError, match=r"jac(fwd|rev) of .* got int64\[\], which has no derivative\. Pass floats\."):
+    with pytest.raises(TypeError, match=r"jac(fwd|rev) of .* got ~int64\[\], which has no derivative\. Pass floats\."):
         transform(lambda x: x * 1.0)(3)
 
 
@@ -263,19 +263,19 @@ SQUARE, TURN = lambda z: z * z, lambda x: x * 1j
     [
         (
             lambda: jacfwd(SQUARE)(1j),
-            r"jacfwd of .* got complex128\[\]\. Set holomorphic=True if the function is holomorphic; otherwise",
+            r"jacfwd of .* got ~complex128\[\]\. Set holomorphic=True if the function is holomorphic; otherwise",
         ),
-        (lambda: hessian(np.abs)(1j), r"jacfwd of .* got complex128\[\]\. .* use jvp, or jacrev for real outputs\."),
+        (lambda: hessian(np.abs)(1j), r"jacfwd of .* got ~complex128\[\]\. .* use jvp, or jacrev for real outputs\."),
         (
             lambda: jacrev(SQUARE)(1j),
-            r"jacrev of .*: an output is complex128\[\]\. Set holomorphic=True if the function is",
+            r"jacrev of .*: an output is ~complex128\[\]\. Set holomorphic=True if the function is",
         ),
         (
             lambda: jacrev(TURN)(1.0),
-            r"jacrev of .*: an output is complex128\[\]\. .* use vjp, or jacfwd for real arguments\.",
+            r"jacrev of .*: an output is ~complex128\[\]\. .* use vjp, or jacfwd for real arguments\.",
         ),
-        (lambda: jacfwd(np.sin, holomorphic=True)(1.0), r"holomorphic=True got float64\[\]\. Give complex arguments\."),
-        (lambda: jacrev(np.sin, holomorphic=True)(1.0), r"holomorphic=True got float64\[\]\. Give complex arguments\."),
+        (lambda: jacfwd(np.sin, holomorphic=True)(1.0), r"holomorphic=True got ~float64\[\]\. Give complex"),
+        (lambda: jacrev(np.sin, holomorphic=True)(1.0), r"holomorphic=True got ~float64\[\]\. Give complex"),
         (lambda: jacfwd(np.abs, holomorphic=True)(1j), r"an output is float64\[\]\. Return complex arrays\."),
         (lambda: jacrev(np.abs, holomorphic=True)(1j), r"an output is float64\[\]\. Return complex arrays\."),
     ],

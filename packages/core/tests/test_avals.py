@@ -445,3 +445,9 @@ def test_a_stand_in_keeps_the_sharding_that_it_is_given():
     assert (spec.update(shape=(4,)).sharding, spec.update(sharding=None).sharding) == ("rows", None)
     assert spec != ShapeDtypeStruct((2,), "float32")
     assert {spec: 1}[ShapeDtypeStruct((2,), "float32", sharding="rows")] == 1
+
+
+def test_the_text_of_a_weak_type_has_a_mark_and_its_short_form_has_none():
+    aval = ShapedArray((), np.float32, weak_type=True)
+    assert (str(aval), f"{aval}", repr(aval), aval.str_short()) == ("~float32[]", "~float32[]", "~float32[]", "f32[]")
+    assert str(aval.strip_weak_type()) == f"{aval.strip_weak_type()}" == "float32[]"

@@ -102,6 +102,6 @@ def test_structures_are_checked():
         with pytest.raises(TypeError, match="Return one bool scalar"):
             lax.while_loop(lambda x: 1.0, lambda x: x, 0.0)
         with pytest.raises(
-            TypeError, match=r"returned bool\[\] in a container, PyTreeDef\(\(\*,\)\)\. Return one bool"
+            TypeError, match=r"returned ~bool\[\] in a container, PyTreeDef\(\(\*,\)\)\. Return one bool"
         ):
             lax.while_loop(lambda x: (x < 3.0,), lambda x: x + 1.0, 0.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import canonicalize_dtype, config, float0, issubdtype, lax, make_jaxpr, promote_types
-from calque_core.types.dtypes import SHORT_FLOATS, is_float, scalar_dtype, short_name
+from calque_core.types.dtypes import SHORT_DTYPES, is_float, scalar_dtype, short_name
 from calque_core.types.promotion import weak_promotion
 
 pytestmark = pytest.mark.sampled(keep=0.1)
@@ -146,7 +146,7 @@ def test_subtypes_are_numpys():
     assert not issubdtype(np.int8, np.floating)
 
 
-SHORT = sorted(SHORT_FLOATS)
+SHORT = sorted(name for name, row in SHORT_DTYPES.items() if row.kind == "f")
 
 
 def short_dtype(name):

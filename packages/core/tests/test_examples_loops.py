@@ -5,12 +5,11 @@
 | J-4 | `switch` clamps its index and holds a branch for each function | nothing |
 | J-5 | `cond` holds the false branch first | no `linear` parameter |
 | J-6 | a pair as operand; a constant of one branch is an operand of both | no `linear` parameter |
-| J-7 | a `fori_loop` whose bound is traced is a `while` | see below |
+| J-7 | a `fori_loop` whose bound is traced is a `while` | nothing |
 | J-8 | a `scan` with a constant, a carry and two inputs | see below |
 
-Python scalars are weakly typed as arguments and literals alone.  So in J-7 the bound, a carry, is made strong before
-the loop, by one conversion; and in J-8 no conversions are needed within the step, whose carry is strong from the start:
-the document converts carry and constant to the strong type there.
+Python scalars are weakly typed as arguments and literals alone.  So in J-8 no conversions are needed within the step,
+whose carry is strong from the start: the document converts carry and constant to the strong type there.
 """
 
 import numpy as np
@@ -66,21 +65,20 @@ J7 = """\
 { lambda ; a:f32[16] b:i32[]. let
     c:f32[16] = broadcast_in_dim[broadcast_dimensions=() shape=(16,)] 1.0
     d:f32[16] = add a c
-    e:i32[] = convert_element_type[new_dtype=int32 weak_type=False] b
-    _:i32[] _:i32[] f:f32[16] = while[
-      body_jaxpr={ lambda ; g:f32[16] h:f32[16] i:i32[] j:i32[] k:f32[16]. let
-          l:i32[] = add i 1
-          m:f32[16] = mul g 3.0
-          n:f32[16] = add k m
-          o:f32[16] = add n h
-        in (l, j, o) }
+    _:i32[] _:i32[] e:f32[16] = while[
+      body_jaxpr={ lambda ; f:f32[16] g:f32[16] h:i32[] i:i32[] j:f32[16]. let
+          k:i32[] = add h 1
+          l:f32[16] = mul f 3.0
+          m:f32[16] = add j l
+          n:f32[16] = add m g
+        in (k, i, n) }
       body_nconsts=2
-      cond_jaxpr={ lambda ; p:i32[] q:i32[] r:f32[16]. let
-          s:bool[] = lt p q
-        in (s,) }
+      cond_jaxpr={ lambda ; o:i32[] p:i32[] q:f32[16]. let
+          r:bool[] = lt o p
+        in (r,) }
       cond_nconsts=0
-    ] c a 0 e d
-  in (f,) }"""
+    ] c a 0 b d
+  in (e,) }"""
 
 J8 = """\
 { lambda ; a:f32[16] b:f32[]. let
@@ -155,6 +153,26 @@ def test_J_4_to_8_give_the_numbers(fun, args, text, want):
 
 def test_J_4_clamps_its_index():
     assert [one_of_three(i, 5.0) for i in (-1, 0, 1, 2, 3)] == [6.0, 6.0, 3.0, 8.0, 8.0]
+
+
+def test_J_7_is_evaluated_outside_of_the_block_of_32_bits_where_it_was_traced():
+    with config.enable_x64(False):
+        jaxpr = make_jaxpr(counted)(ARRAY, 5)
+
+    (out,) = eval_jaxpr(jaxpr, jaxpr.consts, ARRAY.astype(np.float32), 5)
+    assert (out.tolist(), out.dtype) == ([22.0] * 16, np.float32)
+
+
+@pytest.mark.parametrize("n", [5, np.int32(5), np.int64(5)])
+def test_a_loop_with_a_traced_bound_counts_in_32_bits_in_a_block_of_a_traced_function(n):
+    def in_block(n):
+        with config.enable_x64(False):
+            return fori_loop(0, n, lambda i, carry: carry + i, np.int32(0))
+
+    jaxpr = make_jaxpr(in_block)(n)
+    check_jaxpr(jaxpr)
+    (out,) = eval_jaxpr(jaxpr, jaxpr.consts, n)
+    assert (out, typeof(out)) == (10, typeof(np.int32(10)))
 
 
 def test_J_7_with_a_known_bound_is_a_scan():

@@ -6,8 +6,8 @@ from types import ModuleType
 
 import pytest
 
-from calque_core import Trace, config, current_trace, evaluation, tracing
-from calque_core.late import import_at_rest, late_function, late_names
+from calque_core import Trace, config, current_trace, evaluation, lax, tracing
+from calque_core.late import import_at_rest, late_chapters, late_function, late_names
 
 
 @pytest.fixture
@@ -61,6 +61,18 @@ def test_another_function_answers_for_other_names():
     assert get("pie") == "no pie"
 
 
+def test_chapters_are_imported_at_rest_with_advice_about_unknown_names(module_of):
+    name = module_of("from calque_core import current_trace\nseen = current_trace()\n")
+    chapters = {"traces": {name: "seen"}, "numbers": {"math": "pi, tau as whole_turn"}}
+    get, names, public = late_chapters("calque_core.part", chapters, unlisted={"math": "e"})
+    with tracing(Trace(current_trace())):
+        assert get("seen") is evaluation
+    assert public == ["seen", "pi", "whole_turn"]
+    assert names() == ["e", "pi", "seen", "whole_turn"]
+    with pytest.raises(AttributeError, match=r"calque_core\.part has no attribute 'vmap'\. Use calque_batching\.vmap"):
+        get("vmap")
+
+
 def test_the_function_that_adapts_values_is_given_by_keyword():
     get, _ = late_names("another_package", {"math": "pi"}, adapt=lambda package, name, value: (package, name, value))
     assert get("pi") == ("another_package", "pi", math.pi)
@@ -111,3 +123,14 @@ def test_a_module_that_is_loaded_is_found_without_a_block(monkeypatch):
     with tracing(Trace(current_trace())):
         assert import_at_rest("math") is math
     assert entered == []
+
+
+@pytest.mark.parametrize(
+    ("name", "package"), [("digamma", "calque-special"), ("fft", "calque-signal"), ("linalg", "calque-linalg")]
+)
+def test_an_operation_of_a_family_that_is_not_installed_says_how_to_install_it(name, package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package.replace("-", "_"), None)
+    monkeypatch.delitem(vars(lax), name, raising=False)
+    words = rf"calque_core\.lax\.{name} needs the package {package}\. Install it: pip install {package}\."
+    with pytest.raises(ModuleNotFoundError, match=words):
+        getattr(lax, name)

@@ -44,7 +44,7 @@ def leak(way):
     """Return the error words: the type, the place, the trace, and then the way to the tracer."""
     return pytest.raises(
         UnexpectedTracerError,
-        match=r"^a traced value of type float64\[\], made at test_leaks\.py:\d+ \(.*\), outlives make_jaxpr of "
+        match=r"^a traced value of type ~?float64\[\], made at test_leaks\.py:\d+ \(.*\), outlives make_jaxpr of "
         rf".* \(test_leaks\.py:\d+\): it is {way}\. Return values from a transformed function instead of storing them "
         r"in a global, an attribute, a cache or a closure\.",
     )

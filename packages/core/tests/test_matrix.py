@@ -1,8 +1,7 @@
 import pytest
 
 from calque_core import Primitive, lax, rule_matrix
-from calque_core.kits import matrix
-from calque_core.kits.matrix import KINDS, standard_primitives, state_of
+from calque_core.kits.matrix import KINDS, core_primitives, standard_primitives, state_of
 
 
 def rule(*args, **params):
@@ -54,13 +53,18 @@ def test_a_table_without_holes_ends_after_its_lines():
     assert rule_matrix([]).split() == list(KINDS)
 
 
-def test_the_standard_primitives_are_those_of_lax_each_once_by_name_where_no_family_is_installed(monkeypatch):
-    monkeypatch.setattr(matrix, "FAMILIES", ["calque_of_nobody"])
+def test_the_standard_primitives_are_those_of_lax_and_of_installed_families_each_once_by_name():
     names = [p.name for p in standard_primitives()]
     assert names == sorted(set(names))
     assert {"sin", "add", "cond", "jit", "dot_general", "psum"} <= set(names)
-    assert set(names) == {getattr(lax, name).name for name in lax.__all__ if name.endswith("_p")}
+    of_core = {getattr(m, name).name for m in (lax,) for name in m.__all__ if name.endswith("_p")}
+    assert {p.name for p in core_primitives()} == of_core
     assert len(rule_matrix().split("\n\n")[0].splitlines()) == len(names) + 1
+
+
+def test_a_family_that_is_not_installed_has_no_standard_primitives(monkeypatch):
+    monkeypatch.setattr("calque_core.kits.matrix.FAMILIES", ("calque_of_the_sea",))
+    assert standard_primitives() == core_primitives()
 
 
 @pytest.mark.parametrize("primitive", standard_primitives(), ids=repr)

@@ -236,7 +236,7 @@ def test_an_array_filled_with_tracers_says_which_and_what_to_write(fill):
     with pytest.raises(ValueError, match="setting an array element with a sequence") as caught:
         staged(fill, 2.0)
     note = str(caught.value).split("\n", 1)[1]
-    assert note.startswith("float() was asked of a traced value of type float64[] at test_numpy_protocol.py:")
+    assert note.startswith("float() was asked of a traced value of type ~float64[] at test_numpy_protocol.py:")
     assert "build it from its elements: numpy.stack([x, y]), or calque.numpy.array([x, y]); or" in note
     assert note.endswith("; or in place of out[i] = x write out = calque.numpy.at(out)[i].set(x).")
 

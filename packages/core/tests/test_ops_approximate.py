@@ -7,19 +7,27 @@ from calque_core import ShapeError, config, lax, make_jaxpr
 from calque_core.known import table
 from calque_core.ops import approximate
 
+
+def halved(x):
+    """Return x, divided by 2 until it is below 1, if it is greater: by a branch and a loop for whole arrays."""
+    is_great = lambda y: lax.gt(lax.abs(y), 1.0)
+    halve = lambda y: lax.select(is_great(y), lax.mul(y, 0.5), y)
+    loop = lambda y: lax.while_loop(lambda y: lax.reduce_or(is_great(y)), halve, y)
+    finite = lax.select(lax.lt(lax.abs(x), np.inf), x, lax.zeros_like(x))
+    return lax.cond(lax.reduce_or(is_great(finite)), loop, lambda y: y, finite)
+
+
+halved_p = approximate.declare_formula("halved", halved)
+logarithm_p = approximate.declare_formula("logarithm_above", lambda x: lax.select(lax.gt(x, 0.0), lax.log(x), x))
+slopes_p = approximate.declare_formula("slopes", lambda x, y: lax.div(lax.sub(x, y), lax.add(lax.mul(x, y), 64.0)))
+
 FORMULAS = {
-    "lgamma": lax.lgamma,
-    "digamma": lax.digamma,
     "erf": lax.erf,
     "erfc": lax.erfc,
     "erf_inv": lax.erf_inv,
-    "bessel_i0e": lax.bessel_i0e,
-    "bessel_i1e": lax.bessel_i1e,
-    "polygamma": lambda x: lax.polygamma(1.0, x),
-    "polygamma of arrays": lambda x: lax.polygamma(np.ones_like(x), x),
-    "zeta": lambda x: lax.zeta(x + 1.5, 2.0),
-    "igamma": lambda x: lax.igamma(abs(x), 2.0),  # its formula has branches and loops
-    "betainc": lambda x: lax.betainc(2.5, 1.5, lax.logistic(x)),
+    "logarithm": logarithm_p.bind,
+    "slopes": lambda x: slopes_p.bind(x, np.asarray(2.0, np.asarray(x).dtype)[()]),
+    "halved": halved_p.bind,
 }
 SHAPES = [(5,), (0,), (1,), (2, 3), (), (9001,), (3, 4001)]
 RUNS = 40
@@ -66,7 +74,7 @@ def test_a_few_numbers_and_many_give_the_same_bits(name):
     np.testing.assert_array_equal(np.signbit(ones[ones == 0]), np.signbit(many[many == 0]))
 
 
-@pytest.mark.parametrize("name", ["erf_inv", "zeta"])
+@pytest.mark.parametrize("name", ["erf_inv", "slopes"])
 def test_a_few_doubles_run_on_floats_of_python(name, monkeypatch):
     f = FORMULAS[name]
     for _ in range(RUNS):
@@ -83,30 +91,30 @@ def test_a_few_doubles_run_on_floats_of_python(name, monkeypatch):
 
 def test_the_code_of_a_formula_without_branches_is_one_for_all_shapes():
     table.forget_known_operations()
-    for f in (lax.erf_inv, lambda x: lax.igamma(abs(x), 2.0)):
+    for f in (lax.erf_inv, halved_p.bind):
         for n in range(4, 4 + RUNS):
             f(numbers((n,), "float64"))
             f(numbers((n,), "float64"))  # the plan of a shape that is met again is kept
             f(numbers((4,), "float64"))
     made = [(key[0], plan) for key, plan in approximate._codes.known.items() if type(plan) is approximate._Code]
     erf_inv = [plan for primitive, plan in made if primitive is lax.erf_inv_p]
-    igamma = [plan for primitive, plan in made if primitive is lax.igamma_p]
+    branching = [plan for primitive, plan in made if primitive is halved_p]
     assert len(erf_inv) > RUNS // 2
     assert len(set(erf_inv)) == 1
-    assert 1 <= len(set(igamma)) == len(igamma) <= 2
+    assert 1 <= len(set(branching)) == len(branching) <= 2
     assert erf_inv[0].is_by_element
-    assert not igamma[0].is_by_element
+    assert not branching[0].is_by_element
 
 
 def test_a_formula_with_branches_runs_in_evaluation_also_while_a_program_is_traced():
     x = abs(numbers((4,), "float64"))
-    known = lambda: (lax.igamma_p.impl(x, np.full(4, 2.0)), lax.igammac_p.impl(x, np.full(4, 2.0)))
+    want = halved_p.bind(x)
     traced = []
     for _ in range(RUNS):
-        program = make_jaxpr(lambda y: traced.append(known()) or y)(1.0)
+        program = make_jaxpr(lambda y: traced.append(halved_p.impl(x)) or y)(1.0)
         assert program.eqns == ()
-    for lower, upper in traced:
-        np.testing.assert_allclose(lower + upper, 1.0)
+    for out in traced:
+        np.testing.assert_array_equal(out, want)
 
 
 def test_a_write_to_a_result_changes_neither_the_argument_nor_later_results():
@@ -121,29 +129,29 @@ def test_a_write_to_a_result_changes_neither_the_argument_nor_later_results():
 
 
 def test_code_reports_no_warning_and_the_result_alone_is_checked_for_nan():
-    x = np.array([0.5, -2.0, 1e308])
+    x = np.array([0.5, -2.0, np.inf])
     for _ in range(RUNS):
-        assert np.isinf(lax.lgamma(x)[1])
+        np.testing.assert_array_equal(logarithm_p.bind(x), [np.log(0.5), -2.0, np.inf])
     with config.debug_nans(True):
-        assert np.isinf(lax.lgamma(x)[1])
-        with pytest.raises(FloatingPointError, match="digamma"):
-            lax.digamma(x)
+        assert logarithm_p.bind(x)[1] == -2.0  # the logarithm of -2 is nan
+        with pytest.raises(FloatingPointError, match="erf_inv"):
+            lax.erf_inv(x)
 
 
 def test_operands_that_do_not_fit_are_refused_in_each_run():
     for _ in range(RUNS):
         with pytest.raises(ShapeError, match=r"float64\[2\]"):
-            lax.zeta_p.bind(np.ones(2), np.ones(3))
+            slopes_p.bind(np.ones(2), np.ones(3))
 
 
 @pytest.mark.parametrize("enter", [lambda: config.enable_x64(False), lambda: config.default_dtype_bits(32)])
 def test_settings_have_code_of_their_own(enter):
     x = numbers((4,), "float64")
-    want = [lax.lgamma(x), lax.lgamma(x.astype(np.float32))]
+    want = [lax.erfc(x), lax.erfc(x.astype(np.float32))]
     for _ in range(RUNS):
-        lax.lgamma(x)
+        lax.erfc(x)
     with enter():
-        first = lax.lgamma(x)
-        later = [lax.lgamma(x) for _ in range(RUNS)][-1]
+        first = lax.erfc(x)
+        later = [lax.erfc(x) for _ in range(RUNS)][-1]
     assert later.dtype == first.dtype
     np.testing.assert_array_equal(later, want[first.dtype == np.float32])

@@ -53,7 +53,7 @@ def test_operands_that_do_not_fit_are_refused_in_words():
     program = make_jaxpr(lax.sin)(1.0)
     with pytest.raises(
         TypeError,
-        match=r"checkpoint of sin got operands of types \(float64\[2\]\), but its program takes \(float64\[\]\)",
+        match=r"checkpoint of sin got operands of types \(float64\[2\]\), but its program takes \(~float64\[\]\)",
     ):
         make_jaxpr(lambda x: remat_p.bind(x, jaxpr=program, policy=None, prevent_cse=True, differentiated=False))(
             np.ones(2)

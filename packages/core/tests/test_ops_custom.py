@@ -98,7 +98,7 @@ def test_operands_of_other_types_than_the_program_was_traced_for_are_refused():
     jaxpr = make_jaxpr(lax.sin)(1.0)
     message = (
         r"the function wave \(waves\.py:3\) got operands of types \(float64\[3\]\), but its program takes "
-        r"\(float64\[\]\)"
+        r"\(~float64\[\]\)"
     )
     with pytest.raises(TypeError, match=message):
         make_jaxpr(lambda x: custom_jvp_call_p.bind(x, jaxpr=jaxpr, rules=RULES))(np.ones(3))

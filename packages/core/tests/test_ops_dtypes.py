@@ -11,8 +11,9 @@ import pytest
 from calque_core import canonicalize_dtype, config, lax
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.jaxprs.walk import nested_jaxprs
+from calque_core.kits.matrix import core_primitives
 from calque_core.staging.make_jaxpr import make_jaxpr
-from calque_core.types.dtypes import SHORT_DTYPES, SHORT_FLOATS
+from calque_core.types.dtypes import SHORT_DTYPES
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 
@@ -21,19 +22,20 @@ NUMPY_DTYPES = [
     "complex64", "complex128",
 ]  # fmt: skip
 DTYPES = [*NUMPY_DTYPES, *sorted(SHORT_DTYPES)]
+SHORT_FLOATS = sorted(name for name, row in SHORT_DTYPES.items() if row.kind == "f")
 REFUSED = ["int1", "uint1", "int2", "uint2", "float6_e2m3fn", "float6_e3m2fn", "float8_e8m0fnu", "complex32"]
 
 UNARY = [
-    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i0e", "bessel_i1e", "cbrt", "ceil", "clz",
-    "conj", "cos", "cosh", "digamma", "discard", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "imag",
-    "is_finite", "lgamma", "log", "log1p", "logistic", "logistic_slope", "neg", "optimization_barrier",
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "clz",
+    "conj", "cos", "cosh", "discard", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "imag",
+    "is_finite", "log", "log1p", "logistic", "logistic_slope", "neg", "optimization_barrier",
     "population_count", "real", "round", "rsqrt", "sign", "sin", "sinh", "sqrt", "square", "stop_gradient", "tan",
     "tanh", "tanh_slope",
 ]  # fmt: skip
 BINARY = [
-    "add", "add_any", "atan2", "complex", "div", "eq", "ge", "gt", "igamma", "igamma_grad_a", "igammac", "le", "lt",
-    "max", "min", "mul", "ne", "nextafter", "polygamma", "pow", "random_gamma_grad", "rem", "shift_left",
-    "shift_right_arithmetic", "shift_right_logical", "sub", "zeta",
+    "add", "add_any", "atan2", "complex", "div", "eq", "ge", "gt", "le", "lt",
+    "max", "min", "mul", "ne", "nextafter", "pow", "rem", "shift_left",
+    "shift_right_arithmetic", "shift_right_logical", "sub",
 ]  # fmt: skip
 PAIRS = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
 ELEMENTWISE = [*UNARY, *BINARY, *PAIRS, "not", "integer_pow", "round", "clamp", "select_n", "guard"]
@@ -69,7 +71,6 @@ PROGRAMS = {
     "round": [lambda x, how=how: lax.round(x, how) for how in lax.RoundingMethod],
     "clamp": [lambda x: lax.clamp(x, x, x)],
     "threefry2x32": [lambda x: lax.threefry2x32(x, x, x, x)[0]],
-    "regularized_incomplete_beta": [lambda x: lax.betainc(x, x, x)],
     "select_n": [lambda x: lax.select(lax.eq(x, x), x, x), lambda x: lax.select_n(np.int32(1), x, x, x)],
     "guard": [lambda x: lax.guard_p.bind(lax.eq(x, x), x, x)],
     "convert_element_type": [lambda x, new=new: lax.convert_element_type(x, new) for new in DTYPES if is_known(new)],
@@ -103,17 +104,6 @@ PROGRAMS = {
         lambda x: lax.reduce(x, lax.full_like(x, 2, shape=()), lambda a, b: a * b + a - a, (0,)),
         lambda x: lax.reduce((x, x), (lax.full_like(x, 1, shape=()),) * 2, lambda a, b: (a[1] + b[0], a[1]), (0, 1))[1],
     ],
-    "reduce_window_sum": [lambda x: lax.reduce_window(x, 0, lax.add, (1, 2), (1, 1), "SAME")],
-    "reduce_window_max": [lambda x: lax.reduce_window(x, 0, lax.max, (1, 2), (1, 2), "SAME")],
-    "reduce_window_min": [lambda x: lax.reduce_window(x, 0, lax.min, (2, 1), (1, 1), "SAME")],
-    "reduce_window": [lambda x: lax.reduce_window(x, lax.full_like(x, 1, shape=()), lax.mul, (1, 2), (1, 1), "SAME")],
-    "select_and_gather_add": [lambda x: lax.select_and_gather_add(x, x, lax.ge_p, (1, 2), (1, 1), "SAME")],
-    "select_and_scatter_add": [lambda x: lax.select_and_scatter_add(x, x, lax.le_p, (1, 2), (1, 1), "SAME")],
-    "select_and_scatter": [
-        lambda x: lax.select_and_scatter(
-            x, lax.ge, (1, 2), (1, 1), "SAME", x, lax.full_like(x, 1, shape=()), lambda a, b: a * b
-        )
-    ],
     "argmax": [lambda x: lax.argmax(x, 1)],
     "argmin": [lambda x: lax.argmin(x, 0, np.int8)],
     "dot_general": [
@@ -121,12 +111,6 @@ PROGRAMS = {
         lambda x: lax.dot_general(x, x, LAST),
         lambda x: lax.dot_general(x, x, (((1,), (1,)), ((0,), (0,)))),
         lambda x: lax.dot_general(x, x, ROWS, np.float32),
-    ],
-    "fft": [lambda x, kind=kind, n=n: lax.fft(x, kind, (n,)) for kind, n in (("FFT", 3), ("RFFT", 3), ("IRFFT", 5))],
-    "conv_general_dilated": [
-        lambda x: lax.conv(x, x, (), ()),
-        lambda x: lax.conv(lax.expand_dims(x, (1,)), lax.expand_dims(x, (1,)), (1,), "SAME"),
-        lambda x: lax.conv(x, x, (), (), preferred_element_type=np.float32),
     ],
     "dynamic_slice": [
         lambda x: lax.dynamic_index_in_dim(x, 1, keepdims=False),
@@ -226,8 +210,7 @@ def test_a_row_of_the_table_is_about_its_primitive(name):
 
 
 def test_no_primitive_escapes_the_table():
-    ours = {getattr(lax, name).name for name in lax.__all__ if name.endswith("_p")}
-    assert ours == {*PROGRAMS, *NEED_MORE}
+    assert {p.name for p in core_primitives()} == {*PROGRAMS, *NEED_MORE}
 
 
 @pytest.mark.parametrize("dtype", REFUSED)
@@ -242,28 +225,33 @@ def test_dtypes_without_operations_are_refused_before_they_go_wrong(dtype):
         lax.convert_element_type(np.ones(2), dtype)
 
 
-@pytest.mark.parametrize("dtype", ["float16", *sorted(SHORT_FLOATS)])
+@pytest.mark.parametrize("dtype", ["float16", *SHORT_FLOATS])
 def test_short_floats_are_summed_in_single(dtype):
-    x = np.full(8, 0.5, scalar_type(dtype)) if dtype == "float4_e2m1fn" else np.full(512, 1 / 64, scalar_type(dtype))
-    total = 4.0 if dtype == "float4_e2m1fn" else 8.0  # its step between 4 and 6 is 2
+    has_few_numbers = dtype in SHORT_DTYPES and SHORT_DTYPES[dtype].bits < 8
+    x = np.full(8, 0.5, scalar_type(dtype)) if has_few_numbers else np.full(512, 1 / 64, scalar_type(dtype))
+    total = 4.0 if has_few_numbers else 8.0
     assert float(lax.reduce_sum(x)) == total
     assert float(lax.dot(x, np.ones_like(x))) == total
 
 
-GREATEST = {
-    "float4_e2m1fn": 6.0, "float8_e4m3fn": 448.0, "float8_e4m3fnuz": 240.0, "float8_e4m3b11fnuz": 30.0,
-    "float8_e5m2fnuz": 57344.0,
-}  # fmt: skip
+def greatest_of(dtype):
+    """Return the greatest number of all patterns of bits, infinity included."""
+    if dtype not in SHORT_DTYPES:
+        return np.inf
+    scalar = np.dtype(scalar_type(dtype))
+    with np.errstate(invalid="ignore"):  # of NaN
+        numbers = np.arange(1 << SHORT_DTYPES[dtype].bits).astype(f"u{scalar.itemsize}").view(scalar).astype(np.float64)
+    return np.nanmax(numbers)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", *sorted(SHORT_FLOATS)])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", *SHORT_FLOATS])
 def test_the_extremes_of_no_elements_are_infinite_where_the_dtype_has_infinity(dtype):
     empty = np.ones((0,), scalar_type(dtype))
-    greatest = GREATEST.get(dtype, np.inf)
+    greatest = greatest_of(dtype)
     assert (float(lax.reduce_min(empty)), float(lax.reduce_max(empty))) == (greatest, -greatest)
 
 
-@pytest.mark.parametrize("dtype", sorted(SHORT_FLOATS))
+@pytest.mark.parametrize("dtype", SHORT_FLOATS)
 def test_extremes_of_short_floats_are_elements(dtype):
     x = np.array([[0.5, 1.5], [-1.5, -0.5]], scalar_type(dtype))
     assert lax.reduce_max(x, 1).tolist() == [1.5, -0.5]

@@ -124,7 +124,7 @@ def test_operands_must_have_the_types_that_the_program_was_traced_for(args):
     jaxpr = make_jaxpr(lax.sin)(1.0)
     types = ", ".join(str(a) for a in make_jaxpr(lambda *xs: xs)(*args).in_avals).replace("[", r"\[")
     message = (
-        rf"jit of f got operands of types \({types}\), but its program takes \(float64\[\]\)\. Trace it again for "
+        rf"jit of f got operands of types \({types}\), but its program takes \(~float64\[\]\)\. Trace it again for "
         r"these types\."
     )
     with pytest.raises(TypeError, match=message):

@@ -96,10 +96,6 @@ UNARY = [
     "logistic_slope",
     "erf",
     "erfc",
-    "lgamma",
-    "digamma",
-    "bessel_i0e",
-    "bessel_i1e",
     "population_count",
     "clz",
     "asin",
@@ -156,8 +152,6 @@ BINARY = [
     "complex",
     "atan2",
     "nextafter",
-    "zeta",
-    "polygamma",
     "dot",
     "mulhi",
     "broadcast_like",
@@ -178,11 +172,6 @@ REDUCTIONS = [
     "expand_dims",
 ]
 
-SIGNALS = operands(*shaped((2, 2, 3), (2, 4, 0), (2, 2)), np.ones((2, 4, 3), np.int8), 1.5, "text", None)
-KERNELS = operands(*shaped((2, 2, 2), (4, 2, 9)), np.ones((2, 2, 3), np.complex64), np.ones((2, 2, 0)), 2, None)
-SPACINGS = [None, (1,), (3,), (0,), (1, 1), "a", 2]
-LAYOUTS = [None, ("NWC", "WIO", "NWC"), ("NCW", "OIW", "NCD"), ("NCW", "OIW"), "abc", 3]
-LAYOUTS += [lax.ConvDimensionNumbers(*[axes] * 3) for axes in ((0, 1, 2), (0, 1, 1))]
 CORNERS = [(0, 0), (1, -1), (9, -9), (0,), (), 0, None, "ab", (0.5, 0), (np.zeros(2, int), 0)]
 ROWS = operands(np.array([[0], [5]]), np.zeros((2, 1)), np.zeros((2, 2), int), np.zeros((), int), "a")
 FIELDS = [
@@ -196,22 +185,10 @@ FIELDS = [
 READS = [*(lax.GatherDimensionNumbers(*fields) for fields in FIELDS), None, FIELDS[0]]
 WRITES = [*(lax.ScatterDimensionNumbers(*fields) for fields in FIELDS), None, FIELDS[0]]
 
-WINDOWED = operands(*shaped((2, 3), (1, 2), (1, 1)))
-WINDOWS = [(), (1, 2), (2, 2), (0, 1), (2,), (9, 9), None, "ab", (1.5, 1)]
-SLIDES = [
-    [(1, 2)],
-    [None, (1, 1), (0, 1), "a"],
-    ["SAME", "SAM", None, 3, [(0, 0)], [(0, 0), (1, -1)], [(-5, 0), (0, 0)], [(0,), (0, 0)]],
-    [None, (2, 1), (0, 1)],
-    [None, (1, 2), (1,)],
-]
-
 # name -> the arguments of a call: for each, the values to try
 TABLE = {
     **{name: [[ALL]] for name in UNARY},
     **{name: [[SHAPED, SHAPED], [TYPED, TYPED], [ALL, FEW]] for name in BINARY},
-    **{name: [[SHAPED, SHAPED], [FEW, FEW]] for name in ["igamma", "igammac", "igamma_grad_a", "random_gamma_grad"]},
-    "betainc": [[FEW, FEW, FEW]],
     "threefry2x32": [[WORDS, WORDS, FEW, WORDS]],
     **{name: [[SOME, AXES]] for name in [*REDUCTIONS, "transpose"]},
     "clamp": [[SOME, SOME, FEW]],
@@ -251,20 +228,6 @@ TABLE = {
     "broadcasted_iota": [[DTYPE_ARGUMENTS[:5], SIZES, ONE_AXIS]],
     "dot_general": [[SOME, FEW + operands(np.ones((3, 2))), PAIRINGS]],
     "dot": [[SHAPED, SHAPED], [TYPED, TYPED], [ALL, FEW], [SOME, SOME, DTYPE_ARGUMENTS]],
-    "fft": [
-        [SOME, ["FFT", lax.FftType.RFFT, "irfft", "dft", None, 2], [(3,), (2, 3), (4,), (0,), (), (1,) * 4, 3, None]],
-        [ALL, ["IFFT", "RFFT"], [(1,), (2,)]],
-    ],
-    "conv": [[SIGNALS, KERNELS, [(1,), (0,), (), None, "a"], ["SAME", "same", "none", [(0, 0)], [0], None]]],
-    "conv_with_general_padding": [[SIGNALS, KERNELS[:3], [(1,)], ["SAME", [(0, 0)]], SPACINGS, SPACINGS]],
-    "conv_general_dilated": [
-        [SIGNALS, KERNELS, [(1,)], ["SAME", [(0, -9)]], SPACINGS, [None], LAYOUTS[:2]],
-        [SIGNALS[:3], KERNELS[:3], [(1,)], ["SAME"], [None], [None], LAYOUTS, [1, 2, 0, 1.0, None], [1, 2, -1]],
-    ],
-    "conv_transpose": [[SIGNALS[:3], KERNELS[:3], [(2,), (0,), None], ["SAME", "none", [(1, 0)]], SPACINGS, LAYOUTS]],
-    "conv_general_dilated_patches": [[SIGNALS, [(2,), (0,), (1, 1), 2], [(1,), ()], ["SAME", [(0, -9)]], SPACINGS]],
-    "conv_general_dilated_local": [[SIGNALS, KERNELS, [(1,)], ["VALID"], [(1,), (2,), (9,), None]]],
-    "conv_dimension_numbers": [[[(), (1, 2), (2, 2, 3), [2, 2, 3]], [(), (1, 2, 3)], LAYOUTS]],
     "dynamic_slice": [[SOME, CORNERS, [(1, 2), (0, 0), (9, 1), (1,), (), None, (1.5, 1)]]],
     "dynamic_update_slice": [[SOME, operands(*shaped((1, 2), (9, 9), (2,), ()), 1), CORNERS]],
     "dynamic_slice_in_dim": [[SOME, operands(0, 1.0, "a", np.zeros(2, int)), [1, 0, 9, -1, 1.5], ONE_AXIS]],
@@ -288,10 +251,6 @@ TABLE = {
     ],
     "argmax": [[SOME, AXES], [SOME, [0], DTYPE_ARGUMENTS]],
     "reduce_precision": [[ALL, [5], [10]], [FEW, [0, -1, 5, 1.5, None, "a"], [0, -1, 99, 1.5, None]]],
-    **{
-        name: [[SOME, SOME, [lax.ge_p, lax.add_p, None], WINDOWS], [WINDOWED, WINDOWED, [lax.le_p], *SLIDES]]
-        for name in ("select_and_gather_add", "select_and_scatter_add")
-    },
     "sort": [[ALL], [SOME, ONE_AXIS, [True], [1, 0, 2, None]], [[[], (), "ab", None]]],
     "sort_key_val": [[SOME, FEW, ONE_AXIS]],
     **{name: [[SOME, COUNTS, ONE_AXIS]] for name in ["approx_max_k", "approx_min_k"]},
@@ -319,8 +278,6 @@ STAGED = {
     "map",
     "associative_scan",
     "reduce",
-    "reduce_window",
-    "select_and_scatter",
     "custom_linear_solve",
     "linear_call",
 }
@@ -363,13 +320,17 @@ def text_of_call(name, arguments):
 
 
 def check(name):
-    function = getattr(lax, name)
-    for pools in TABLE[name]:
+    check_calls(getattr(lax, name), TABLE[name])
+
+
+def check_calls(function, rows):
+    """Call a function both ways with each combination of the arguments of each row; a family's tests do so, too."""
+    for pools in rows:
         for arguments in product(*pools):
             eager, traced = eager_and_traced(function, arguments)
-            assert eager == traced, text_of_call(name, arguments)
+            assert eager == traced, text_of_call(function.__name__, arguments)
             # What Python raises of itself would say that nobody has looked at the arguments.
-            assert eager[:1] not in UNFORESEEN, text_of_call(name, arguments)
+            assert eager[:1] not in UNFORESEEN, text_of_call(function.__name__, arguments)
 
 
 @pytest.mark.parametrize("name", sorted(TABLE))
@@ -385,7 +346,7 @@ def test_they_agree_in_32_bits_too(name):
 
 
 def test_the_table_has_every_function():
-    of_shapes_alone = {"broadcast_shapes", "padtype_to_pads"}
+    of_shapes_alone = {"broadcast_shapes"}
     functions = {n for n in lax.__all__ if not n.endswith("_p") and n[0].islower()}
     functions -= of_shapes_alone
     assert functions == TABLE.keys() | STAGED

@@ -112,8 +112,8 @@ EQUAL_TYPES = (
     ("index", "branches", "operand", "words"),
     [
         (0, [first, 3], 1.0, r"switch got 3 of type int at .*\. Give a function\."),
-        (1.0, [first, first], 1.0, r"switch at .* got float64\[\] as its index\. Give an integer scalar\."),
-        (True, [first, first], 1.0, r"switch at .* got bool\[\] as its index\. Give an integer scalar\."),
+        (1.0, [first, first], 1.0, r"switch at .* got ~float64\[\] as its index\. Give an integer scalar\."),
+        (True, [first, first], 1.0, r"switch at .* got ~bool\[\] as its index\. Give an integer scalar\."),
         (np.arange(2), [first, first], 1.0, r"switch at .* got int64\[2\] as its index\."),
         ("1", [first, first], 1.0, r"switch at .* got a value of type str as its index\."),
         (0, [first, first], "x", r"switch at .*: x is 'x' of type str, which is not an array or a scalar\."),

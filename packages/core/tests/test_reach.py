@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from calque_core import Primitive, config, lax, make_jaxpr
+from calque_core.extend import advance_rule_epoch
 from calque_core.frames.reach import reach
 from calque_core.frames.tracebacks import api_boundary
+from calque_core.known import table
+from calque_core.known.table import KnownOperations
 from calque_core.ops import cond as control_flow
 
 SCALE = 2.0
@@ -162,7 +165,7 @@ def stagings(monkeypatch):
         return original(verb, fun, in_tree, avals, *trace_type)
 
     monkeypatch.setattr(control_flow, "_stage", counted)
-    monkeypatch.setattr(control_flow, "_programs", {})
+    monkeypatch.setattr(control_flow, "_programs", KnownOperations())
     return seen
 
 
@@ -259,7 +262,14 @@ def test_captured_tracers_are_not_kept(stagings):
 
 
 def test_no_more_programs_are_kept_than_stated(monkeypatch):
-    monkeypatch.setattr(control_flow, "_programs", {})
-    monkeypatch.setattr(control_flow, "_MAX_PROGRAMS", 3)
+    monkeypatch.setattr(control_flow, "_programs", KnownOperations())
+    monkeypatch.setattr(table, "_LIMIT", 3)
     assert [times(float(n)) for n in range(2, 8)] == [16.0, 9.0, 16.0, 25.0, 36.0, 49.0]
-    assert len(control_flow._programs) <= 3
+    assert len(control_flow._programs.known) <= 3
+
+
+def test_no_program_is_kept_when_a_rule_is_replaced(stagings):
+    times(2.0)
+    assert control_flow._programs.known
+    advance_rule_epoch()
+    assert not control_flow._programs.known

@@ -324,7 +324,7 @@ def test_the_evaluation_context_evaluates_inside_a_trace_and_refuses_its_tracers
         make_jaxpr(body)(1.0)
     start, caller = line_of(body), body.__qualname__.split(".")[0]
     assert str(caught.value) == (
-        f"an escaped tracer of type float64[] was used at {HERE}:{start + 4} ({body.__qualname__}): it belongs to "
+        f"an escaped tracer of type ~float64[] was used at {HERE}:{start + 4} ({body.__qualname__}): it belongs to "
         f"make_jaxpr of body ({HERE}:{start}), and evaluation runs outside of it. It was made at "
         f"{__file__}:{start + 7} ({caller}). Return values from a transformed function instead of storing them in a "
         "global, an attribute, a cache or a closure."
@@ -431,7 +431,7 @@ CONVERSIONS = {
 @pytest.mark.parametrize(("use", "error", "wanted"), CONVERSIONS.values(), ids=CONVERSIONS)
 @pytest.mark.parametrize("run", [lambda f: make_jaxpr(f)(1.0), lambda f: depth_of(f, 1.0)], ids=["staged", "known"])
 def test_what_would_lose_the_derivative_is_refused_whether_the_value_is_known_or_not(run, use, error, wanted):
-    message = rf"{re.escape(wanted)} was asked of a traced value of type ?float64\[\] at {HERE}:\d+ .*would leave the"
+    message = rf"{re.escape(wanted)} was asked of a traced value of type ?~float64\[\] at {HERE}:\d+ .*would leave the"
     with pytest.raises(error, match=message):
         run(use)
 
@@ -497,7 +497,7 @@ def test_a_tracer_cannot_leave_by_pickle():
     def body(x):
         pickle.dumps(x)
 
-    message = r"a traced value of type float64\[\] cannot be pickled: it exists only inside make_jaxpr of body"
+    message = r"a traced value of type ~float64\[\] cannot be pickled: it exists only inside make_jaxpr of body"
     with pytest.raises(UnexpectedTracerError, match=message):
         make_jaxpr(body)(1.0)
 

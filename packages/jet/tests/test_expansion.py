@@ -335,9 +335,9 @@ def test_a_closed_over_series_in_a_function_with_rules_is_refused():
 @pytest.mark.parametrize(
     ("primals", "series", "kind", "message"),
     [
-        (1.0, ([1.0],), TypeError, r"jet of exp.* got float64\[\] as its primals. Give a tuple or a list"),
-        ((1.0,), 2.0, TypeError, r"jet of exp.* got float64\[\] as its series. Give a tuple or a list"),
-        ((1.0,), (1.0,), TypeError, r"the series at \[0\] is float64\[\]. Give a list of derivatives"),
+        (1.0, ([1.0],), TypeError, r"jet of exp.* got ~float64\[\] as its primals. Give a tuple or a list"),
+        ((1.0,), 2.0, TypeError, r"jet of exp.* got ~float64\[\] as its series. Give a tuple or a list"),
+        ((1.0,), (1.0,), TypeError, r"the series at \[0\] is ~float64\[\]. Give a list of derivatives"),
         ((1.0,), ([1.0], [1.0]), TypeError, r"the series have the structure .*, but the primals have .*, with a list"),
         (
             ({"a": 1.0},),

@@ -210,10 +210,10 @@ def test_default_dtypes_follow_the_settings():
     [
         (lambda: random.exponential(KEY, (2,), int), TypeError, "exponential.*dtype is int64. Use bfloat16, float16"),
         (lambda: random.exponential(KEY, (-1,)), ValueError, r"exponential.*shape \(-1,\) has a negative size"),
-        (lambda: random.gamma(KEY, 1j), TypeError, r"gamma.*: a has type complex128\[\]. Give a real number"),
+        (lambda: random.gamma(KEY, 1j), TypeError, r"gamma.*: a has type ~complex128\[\]. Give a real number"),
         (lambda: random.gamma(KEY, np.ones(3), (2,)), ShapeError, r"gamma.*a has type float64\[3\], which does not"),
         (lambda: random.beta(KEY, np.ones(3), np.ones(2)), ShapeError, r"beta.*shapes \[\(3,\), \(2,\)\] of a, b"),
-        (lambda: random.dirichlet(KEY, 1.0), ValueError, r"dirichlet.*alpha has type float64\[\]. Give a vector"),
+        (lambda: random.dirichlet(KEY, 1.0), ValueError, r"dirichlet.*alpha has type ~float64\[\]. Give a vector"),
         (lambda: random.poisson(KEY, 1.0, (), float), TypeError, "poisson.*dtype is float64. Use an integer dtype"),
         (lambda: random.rademacher(KEY, (), bool), TypeError, "rademacher.*dtype is bool. Use a dtype of numbers"),
         (lambda: random.gumbel(KEY, mode="x"), ValueError, "gumbel.*mode is 'x'. Use 'low', 'high' or 'highest'"),
@@ -229,7 +229,7 @@ def test_default_dtypes_follow_the_settings():
         (lambda: random.choice(KEY, 2, (3,), False), ValueError, "choice.*asks for 3 different elements of 2"),
         (lambda: random.choice(KEY, 2, p=np.ones(3)), ShapeError, r"choice.*p has type float64\[3\], for 2 elements"),
         (lambda: random.choice(KEY, 2.5), TypeError, "choice.*a is 2.5. Give an integer"),
-        (lambda: random.multinomial(KEY, 3, 0.5), ValueError, r"multinomial.*p has type float64\[\]. Give a vector"),
+        (lambda: random.multinomial(KEY, 3, 0.5), ValueError, r"multinomial.*p has type ~float64\[\]. Give a vector"),
         (
             lambda: random.multivariate_normal(KEY, np.ones(2), np.eye(3)),
             ShapeError,

@@ -65,7 +65,7 @@ def test_probabilities_have_the_shape_of_the_result():
         ),
         (lambda: random.uniform(KEY, 2), TypeError, "shape is 2. Give a sequence of integers."),
         (lambda: random.uniform(KEY, (-2,)), ValueError, "the shape (-2,) has a negative size"),
-        (lambda: random.uniform(KEY, (), None, 1j), TypeError, "minval has type complex128[]. Give a real number."),
+        (lambda: random.uniform(KEY, (), None, 1j), TypeError, "minval has type ~complex128[]. Give a real number."),
         (lambda: random.uniform(KEY, (), None, 0, "1"), TypeError, "'1' of type str is not an array or a scalar"),
         (
             lambda: random.uniform(KEY, (2,), None, np.zeros(3)),
@@ -73,7 +73,7 @@ def test_probabilities_have_the_shape_of_the_result():
             "minval has type float64[3], which does not",
         ),
         (lambda: random.uniform(KEY, (), None, 0, np.ones(3)), ShapeError, "does not broadcast to the shape ()."),
-        (lambda: random.bernoulli(KEY, 1), TypeError, "p has type int64[]. Give a probability as a float."),
+        (lambda: random.bernoulli(KEY, 1), TypeError, "p has type ~int64[]. Give a probability as a float."),
         (
             lambda: random.bernoulli(KEY, np.ones(3), (2,)),
             ShapeError,

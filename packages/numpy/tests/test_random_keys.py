@@ -33,7 +33,7 @@ def test_a_key_and_its_words_give_the_same_numbers(name, call_recorded):
 @pytest.mark.parametrize(
     ("not_a_key", "kind"),
     [
-        (0, "int64[]"),
+        (0, "~int64[]"),
         (np.zeros(2), "float64[2]"),
         (np.zeros(2, np.int32), "int32[2]"),
         (np.zeros(3, np.uint32), "uint32[3]"),
@@ -93,8 +93,8 @@ def test_the_numbers_of_two_keys_are_unrelated():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: random.PRNGKey(0.5), TypeError, "the seed has type float64[]. Give an integer"),
-        (lambda: random.PRNGKey(True), TypeError, "the seed has type bool[]. Give an integer"),
+        (lambda: random.PRNGKey(0.5), TypeError, "the seed has type ~float64[]. Give an integer"),
+        (lambda: random.PRNGKey(True), TypeError, "the seed has type ~bool[]. Give an integer"),
         (
             lambda: random.PRNGKey(np.arange(2)),
             TypeError,
@@ -108,7 +108,7 @@ def test_the_numbers_of_two_keys_are_unrelated():
         (
             lambda: random.fold_in(KEY, 1.0),
             TypeError,
-            "data has type float64[]. Give an integer; map over several with vmap.",
+            "data has type ~float64[]. Give an integer; map over several with vmap.",
         ),
         (lambda: random.fold_in(KEY, np.arange(2)), TypeError, "data has type int64[2]."),
         (lambda: random.fold_in(KEY, -1), OverflowError, "data is -1. Give an integer from 0 to 2**32 - 1."),

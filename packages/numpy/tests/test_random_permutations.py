@@ -59,12 +59,12 @@ def test_the_default_integer_follows_the_settings():
         (
             lambda: random.permutation(KEY, 2.0),
             TypeError,
-            "x has type float64[]. Give an integer, or an array with axes.",
+            "x has type ~float64[]. Give an integer, or an array with axes.",
         ),
         (
             lambda: random.permutation(KEY, True),
             TypeError,
-            "x has type bool[]. Give an integer, or an array with axes.",
+            "x has type ~bool[]. Give an integer, or an array with axes.",
         ),
         (lambda: random.permutation(KEY, -3), ValueError, "x is -3. Give an integer of zero or more."),
         (lambda: random.permutation(KEY, [1, 2]), TypeError, "[1, 2] of type list is not an array or a scalar."),

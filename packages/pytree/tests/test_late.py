@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 
-from calque_pytree import late_names
+from calque_pytree import late_chapters, late_names
 from calque_pytree.late import late_function
 
 
@@ -94,6 +94,29 @@ def test_another_function_gives_attributes_or_none():
     assert get("answer") == 42
     with pytest.raises(AttributeError, match=r"late_package has no attribute 'answers'\. Its names"):
         get("answers")
+
+
+def test_chapters_give_the_names_once_and_their_list():
+    chapters = {"constants": {"math": "pi, tau as whole_turn", "cmath": "inf"}, "functions": {"math": "sqrt"}}
+    get, names, public = late_chapters(
+        "late_package", chapters, {"answer": 42}.get, unlisted={"math": "floor as whole"}
+    )
+    assert public == ["pi", "whole_turn", "inf", "sqrt"]
+    assert names() == ["inf", "pi", "sqrt", "whole", "whole_turn"]
+    assert [get(name) for name in ("whole_turn", "inf", "answer")] == [math.tau, math.inf, 42]
+    assert get("sqrt") is math.sqrt
+    assert get("whole") is math.floor
+    assert late_chapters("late_package", {})[2] == []
+
+
+def test_a_star_import_takes_the_names_of_chapters(monkeypatch):
+    package = ModuleType("late_package")
+    chapters = {"": {"math": "pi, tau as whole_turn"}}
+    package.__getattr__, _, package.__all__ = late_chapters("late_package", chapters, unlisted={"math": "e"})
+    monkeypatch.setitem(sys.modules, "late_package", package)
+    taken = {}
+    exec("from late_package import *", taken)
+    assert taken.keys() - {"__builtins__"} == {"pi", "whole_turn"}
 
 
 def test_a_late_function_is_that_of_its_module():

@@ -291,36 +291,6 @@ def check_extremes_over_divided_axes_keep_nan():
     assert jit(np.max).lower(put(x, "x", "y")).compile().communication()["all-reduce"].bytes <= 16
 
 
-def check_convolutions_have_the_values_of_one_device():
-    rng = np.random.default_rng(2)
-    signal, images = rng.normal(size=(1, 1, 8)), rng.normal(size=(8, 4, 8))
-    plain, grouped = rng.normal(size=(4, 4, 3)), rng.normal(size=(8, 1, 8))
-    same = lambda x, y: lax.conv_general_dilated(x, y, (1,), "SAME", feature_group_count=x.shape[1] // y.shape[1])
-    kernel_gradient = lambda x, y: lax.conv_general_dilated(
-        x, y, (1,), [(3, 4)], batch_group_count=4, dimension_numbers=("CN0", "IO0", "CN0")
-    )
-    cases = [
-        (same, signal, signal, [((None, None, "y"), (None, None, "y"))]),
-        (same, images, plain, [(("x",), ()), ((None, None, "x"), ("x",)), (("y", "x"), ("x", "y"))]),
-        (same, images, grouped, [((None, "x"), ()), (("y", "x"), ("x",))]),
-        (kernel_gradient, images, rng.normal(size=(8, 8, 8)), [(("x",), ("x",)), (("y", "x"), ("y",))]),
-    ]
-    for f, x, y, all_entries in cases:
-        want = np.asarray(jit(f)(x, y))
-        for entries, other_entries in all_entries:
-            got = jit(f)(put(x, *entries), put(y, *other_entries))
-            np.testing.assert_allclose(np.asarray(got), want, rtol=1e-10, atol=1e-12)
-    assert jit(same).lower(put(images, "x"), put(plain)).compile().communication() == {}
-
-
-def check_a_transform_along_a_divided_axis_gathers_it():
-    x = np.random.default_rng(3).normal(size=(4, 8, 4)) + 1j
-    for entries in ((), ("x",), (None, "x"), (None, None, "x"), ("y", "x"), (None, ("y", "x")), ("x", None, "y")):
-        for lengths in ((4,), (8, 4), (4, 8, 4)):
-            got = jit(lambda x, lengths=lengths: lax.fft(x, "fft", lengths))(put(x, *entries))
-            np.testing.assert_allclose(np.asarray(got), lax.fft(x, "fft", lengths), rtol=1e-10, atol=1e-10)
-
-
 def check_reductions_without_a_collective_of_their_own_gather_first():
     def product(x, axes):
         return lax.reduce(x, np.float64(0.0), lambda a, b: a * b + a + b, axes)

@@ -91,15 +91,13 @@ def test_sums_have_a_dtype_also_where_numpy_has_no_common_one(operand, result, r
     numbers = (((1,), (0,)), ((), ()))
     x, y = np.arange(6).reshape(2, 3).astype(operand), np.full((3, 2), 3, operand)
     product = lambda x, y: lax.dot_general(x, y, numbers, preferred_element_type=result)
-    convolution = lambda x, y: lax.conv_general_dilated(x, y, (1,), "VALID", preferred_element_type=result)
-    for f, args in [(product, (x, y)), (convolution, (x[:, None], y[:1, None]))]:
-        try:
-            want = f(*args)
-        except TypeError:  # sums that would lose information
-            continue
-        out = jit(f)(*args)
-        assert out.dtype == want.dtype
-        np.testing.assert_array_equal(np.asarray(out, float), np.asarray(want, float))
+    try:
+        want = product(x, y)
+    except TypeError:  # sums that would lose information
+        return
+    out = jit(product)(x, y)
+    assert out.dtype == want.dtype
+    np.testing.assert_array_equal(np.asarray(out, float), np.asarray(want, float))
 
 
 def test_a_program_is_compiled_anew_for_another_default_precision():

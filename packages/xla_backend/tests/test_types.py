@@ -4,6 +4,7 @@ import pytest
 from jaxlib.mlir import ir
 
 from calque_core import ShapedArray
+from calque_core.extend import SHORT_DTYPES
 from calque_core.types.avals import AbstractValue
 from calque_xla_backend import aval_to_ir_type, dtype_to_ir_type
 from calque_xla_backend.modules.types import dense_attribute
@@ -28,6 +29,11 @@ def in_context():
 )  # fmt: skip
 def test_dtypes(dtype, text):
     assert str(dtype_to_ir_type(dtype)) == text
+
+
+@pytest.mark.parametrize("name", SHORT_DTYPES)
+def test_short_dtypes_have_the_type_of_cores_table(name):
+    assert str(dtype_to_ir_type(getattr(ml_dtypes, name))) == SHORT_DTYPES[name].ir_type
 
 
 def test_avals():

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.extend import describe_function, name_of, short_repr, where
-from calque_core.lax import conv_general_dilated_p, dot_general_p, name_p
+from calque_core.lax import dot_general_p, name_p
 
 __all__ = [
     "everything_saveable", "nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable", "checkpoint_dots",
@@ -50,14 +50,15 @@ def nothing_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
 
 
 def dots_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
-    """Save the results of matrix products and convolutions.
+    """Save the results of matrix products and convolutions: of bilinear primitives that are not elementwise.
 
     >>> from calque_autodiff.checkpoint_policies import dots_saveable
-    >>> from calque_core.lax import conv_general_dilated_p, dot_general_p, name_p
-    >>> dots_saveable(dot_general_p), dots_saveable(name_p, name="hidden")
+    >>> from calque_core.lax import dot_general_p, mul_p
+    >>> dots_saveable(dot_general_p), dots_saveable(mul_p)
     (True, False)
     """
-    return primitive is dot_general_p or primitive is conv_general_dilated_p
+    is_product: bool = primitive.linearity == "bilinear" and not primitive.is_elementwise
+    return is_product
 
 
 def dots_with_no_batch_dims_saveable(primitive: Any, *avals: Any, **params: Any) -> bool:

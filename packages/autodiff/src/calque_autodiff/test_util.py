@@ -226,7 +226,7 @@ def _compare_types(caller: str, expected: Any, actual: Any) -> None:
     (expected_leaves, expected_tree), (actual_leaves, actual_tree) = tree_flatten(expected), tree_flatten(actual)
     if expected_tree != actual_tree:
         raise AssertionError(f"{caller} has the structure {actual_tree}, but {expected_tree} is right.")
-    types = [tuple(str(typeof(x)) for x in leaves) for leaves in (expected_leaves, actual_leaves)]
+    types = [tuple(str(typeof(x).strip_weak_type()) for x in leaves) for leaves in (expected_leaves, actual_leaves)]
     if types[0] != types[1]:
         raise AssertionError(f"{caller} has the types {types[1]}, but {types[0]} are right.")
 

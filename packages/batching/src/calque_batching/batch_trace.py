@@ -28,6 +28,7 @@ from calque_core import (
     jaxprs_in_params,
     lax,
     moveaxis,
+    tracing,
     typeof,
 )
 from calque_core.extend import (
@@ -35,6 +36,7 @@ from calque_core.extend import (
     all_run_known,
     captured_tracers,
     check_lift,
+    entered,
     here,
     merged,
     missing_rule,
@@ -57,6 +59,20 @@ class AxisData(NamedTuple):
     name: Any
     size: int
     missing: Literal["error", "loop"] = "error"
+
+    def apply(
+        self, fun: Callable[..., Sequence[Value]], args: Sequence[Value], dims: Sequence[int | None]
+    ) -> tuple[list[Value], list[int | None]]:
+        """Return the results of `fun`, which takes and returns single elements, for a whole batch, and their axes.
+
+        `dims` are the batch axes of the arguments; None stands for a value without one, among the results too.
+        """
+        parent = current_trace()
+        trace = BatchTrace(parent, self)
+        trace.position = parent.position  # a search would pass the frames of all programs around this one
+        axis_env = here().axis_env if self.name is None else (*here().axis_env, (self.name, self.size))
+        with tracing(trace), entered(axis_env=axis_env):
+            return trace.split(fun(*[x if d is None else BatchTracer(trace, x, d) for x, d in zip(args, dims)]))
 
 
 class BatchTrace(Trace):
@@ -106,9 +122,9 @@ class BatchTrace(Trace):
         try:
             context.trace = self.parent
             if axis_rule is not None:
-                outs, out_dims = axis_rule(self.axis, vals, dims, **params)
+                outs, out_dims = axis_rule(self.axis, tuple(vals), tuple(dims), **params)
             elif rules["batch"] is not None:
-                outs, out_dims = rules["batch"](vals, dims, **params)
+                outs, out_dims = rules["batch"](tuple(vals), tuple(dims), **params)
             elif rules["decomposition"] is not None:
                 return decompose(self, primitive, args, params, "batch")
             else:
@@ -162,7 +178,8 @@ class BatchTrace(Trace):
         before = context.trace
         try:
             context.trace = self.parent
-            outs, out_dims = primitive.adapted["axis_batch"](self.axis, vals, dims, fun=fun, tag=self.tag, **params)
+            rule = primitive.adapted["axis_batch"]
+            outs, out_dims = rule(self.axis, tuple(vals), tuple(dims), fun=fun, tag=self.tag, **params)
         except UnexpectedTracerError as error:
             context.trace = before
             rules = params["rules"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from calque_batching.axes import matchaxis
-from calque_batching.batch_trace import AxisData, BatchTrace
-from calque_batching.batch_tracer import BatchTracer
-from calque_core import Jaxpr, current_trace, eval_jaxpr, stage, tracing
-from calque_core.extend import entered, here, settings_key, shaped_array
+from calque_batching.batch_trace import AxisData
+from calque_core import Jaxpr, eval_jaxpr, stage
+from calque_core.extend import settings_key, shaped_array
 
 Value = Any
 Dims = Sequence[int | None]
@@ -29,20 +28,7 @@ def eval_batched(
 
     `dims` are the batch dimensions of the arguments.
     """
-    return call_batched(lambda *values: eval_jaxpr(jaxpr, jaxpr.consts, *values), axis, args, dims)
-
-
-def call_batched(
-    fun: Callable[..., Sequence[Value]], axis: AxisData, args: Sequence[Value], dims: Dims
-) -> tuple[list[Value], list[int | None]]:
-    """Return the results of `fun`, which takes and returns single elements, for a whole batch, as `eval_batched`."""
-    parent = current_trace()
-    trace = BatchTrace(parent, axis)
-    trace.position = parent.position  # a search would pass the frames of all programs around this one
-    axis_env = here().axis_env if axis.name is None else (*here().axis_env, (axis.name, axis.size))
-    with tracing(trace), entered(axis_env=axis_env):
-        values = [x if d is None else BatchTracer(trace, x, d) for x, d in zip(args, dims)]
-        return trace.split(fun(*values))
+    return axis.apply(lambda *values: eval_jaxpr(jaxpr, jaxpr.consts, *values), args, dims)
 
 
 def batch_jaxpr_axes(

@@ -21,7 +21,6 @@ from calque_core import (
     Primitive,
     Tracer,
     current_trace,
-    eval_context,
     eval_jaxpr,
     evaluation,
     jaxpr_as_fun,
@@ -73,8 +72,7 @@ def _code(call: Call, operation: Operation) -> Code | None:
     trace, program = call.trace, operation.program
     if not (holds_equations_alone(program) and all(has_plain_rule(eqn.primitive) for eqn in program.eqns)):
         return None
-    with eval_context():
-        whole = whole_program(trace, program, call.operands)
+    whole = whole_program(trace, program, call.operands)
     if whole is None:
         return None
     # A result that is an operand or a constant is left to the rule: two results never share memory by accident.  A

@@ -40,6 +40,38 @@ def late_names(
     >>> names()
     ['pi', 'whole_turn']
     """
+    elsewhere = _advised(package, missing)
+    return calque_pytree.late_names(package, names, elsewhere, adapt=adapt, load=import_at_rest)
+
+
+def late_chapters(
+    package: str,
+    chapters: Mapping[str, Mapping[str, str]],
+    missing: Callable[[str], Any] | None = None,
+    *,
+    unlisted: Mapping[str, str] | None = None,
+    adapt: Callable[[str, str, Any], Any] | None = None,
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package whose names are imported at their first use.
+
+    It is `calque_pytree.late_chapters` for modules that compute with arrays: they are imported at rest.
+    `chapters` maps the title of a chapter to its names by module, as `late_names` has them; `__all__` has their order.
+    `unlisted` has further names by module, which `__all__` lacks.  The other arguments, and the errors about unknown
+    names, are those of `late_names`.
+
+    >>> from calque_core.extend import late_chapters
+    >>> get, names, public = late_chapters("my_package", {"numbers": {"math": "pi, tau as whole_turn"}})
+    >>> get("pi"), public
+    (3.141592653589793, ['pi', 'whole_turn'])
+    """
+    elsewhere = _advised(package, missing)
+    return calque_pytree.late_chapters(
+        package, chapters, elsewhere, unlisted=unlisted, adapt=adapt, load=import_at_rest
+    )
+
+
+def _advised(package: str, missing: Callable[[str], Any] | None) -> Callable[[str], Any]:
+    """Return `missing` with an error of its own for names that other packages of calque have."""
 
     def elsewhere(name: str) -> Any:
         value = None if missing is None else missing(name)
@@ -47,7 +79,7 @@ def late_names(
             raise AttributeError(f"{package} has no attribute {name!r}. {advice}", name=name)
         return value
 
-    return calque_pytree.late_names(package, names, elsewhere, adapt=adapt, load=import_at_rest)
+    return elsewhere
 
 
 def late_function(module: str, name: str) -> Callable[..., Any]:

@@ -23,6 +23,7 @@ from calque_core.ops.sort import sort_p
 from calque_core.ops.trigonometric import sin, sin_p
 from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.primitive import Primitive
+from calque_core.show.printing_autodidax import long_type
 from calque_core.staging.check import check_jaxpr
 from calque_core.staging.make_jaxpr import make_jaxpr
 from calque_core.staging.stage import stage
@@ -66,7 +67,7 @@ def check_primitive(primitive: Primitive, args: Sequence[Value], params: Params 
     >>> from calque_core.lax import mul_p
     >>> from calque_core.testing import check_primitive
     >>> check_primitive(mul_p, (2.0, np.ones(3)))
-    mul at (float64[], float64[3])
+    mul at (~float64[], float64[3])
       evaluate: holds
       stage: holds
       dead code: holds
@@ -96,7 +97,7 @@ def _check_evaluation(primitive: Primitive, args: Sequence[Value], params: Param
     if primitive.abstract is None:
         return
     avals = primitive.abstract(*map(typeof, args), **params)
-    actual_types, aval_types = [[str(typeof(x)) for x in outs], [str(aval) for aval in avals]]
+    actual_types, aval_types = [[long_type(typeof(x)) for x in outs], [*map(long_type, avals)]]
     if actual_types != aval_types:
         raise AssertionError(
             f"evaluation gives ({', '.join(actual_types)}), but abstract_eval says ({', '.join(aval_types)})."
@@ -200,13 +201,13 @@ def _several_results(x: Value) -> list[Value]:
 
 def _process(process: Any, primitive: Primitive, args: Sequence[Value], params: Params) -> list[Value]:
     """Return the results of a primitive under a trace, after a check that they are a list of the right types."""
-    operands, types = list(args), [str(aval) for aval in primitive.abstract(*map(typeof, args), **params)]
+    operands, types = list(args), [*map(long_type, primitive.abstract(*map(typeof, args), **params))]
     outs = process(primitive, operands, params)
     if not isinstance(outs, list) or len(outs) != len(types):
         raise AssertionError(
             f"process_primitive returned a {type(outs).__name__} for {primitive.name}. Return a list of {len(types)}."
         )
-    out_types = [str(typeof(x)) for x in outs]
+    out_types = [long_type(typeof(x)) for x in outs]
     if out_types != types:
         raise AssertionError(f"{primitive.name} gives ({', '.join(out_types)}) where ({', '.join(types)}) is right.")
     if len(operands) != len(args) or any(a is not b for a, b in zip(operands, args)):

@@ -10,25 +10,21 @@ that the primitive is linear, bilinear or constant; `calque_jet.series` has the 
 of transformations: `JetTrace`, and `jet_jaxpr` for programs.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late
-
 from calque_core import register_internal_folder as _register_internal_folder
-from calque_core.extend import late_names as _late_names
+from calque_core.extend import late_chapters as _late_chapters
 from calque_jet import rules
-from calque_jet.expansion import jet
-from calque_jet.jaxprs import jet_jaxpr
-from calque_jet.jet_trace import JetTrace, JetTracer
 
 _register_internal_folder(__path__[0])
 
 __version__ = "0.1.0"
 
-__all__ = [
-    # for users
-    "jet",
-    # for authors of transformations
-    "jet_jaxpr", "JetTrace", "JetTracer",
-]  # fmt: skip
+# Each module is imported when a program first uses one of its names.
+_CHAPTERS = {
+    "for users": {"calque_jet.expansion": "jet"},
+    "for authors of transformations": {
+        "calque_jet.jaxprs": "jet_jaxpr",
+        "calque_jet.jet_trace": "JetTrace, JetTracer",
+    },
+}
 
-if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name
-    __getattr__, __dir__ = _late_names(__name__, {})
+__getattr__, __dir__, __all__ = _late_chapters(__name__, _CHAPTERS)

@@ -128,7 +128,7 @@ def apply_rule(
     """Return the results and their series, by the rule of the primitive, its declaration or its jvp rule."""
     rules = primitive.adapted
     if rules["jet"] is not None:
-        return rules["jet"](primals, series, **params)  # type: ignore[no-any-return]
+        return rules["jet"](tuple(primals), tuple(series), **params)  # type: ignore[no-any-return]
     if primitive.linearity is not None:
         return derived_rules[primitive.linearity](primitive, primals, series, params)
     return jet_through_jvp(lambda xs, x_dots: rules["jvp"](xs, x_dots, **params), primals, series)
@@ -144,8 +144,8 @@ def jet_through_jvp(
     """
     lower = JetTrace(current_trace(), len(series[0]) - 1)
     with tracing(lower):
-        xs = [lower.value(x, s[:-1]) for x, s in zip(primals, series)]
-        x_dots = [velocity(lower, x, s) for x, s in zip(primals, series)]
+        xs = tuple([lower.value(x, s[:-1]) for x, s in zip(primals, series)])
+        x_dots = tuple([velocity(lower, x, s) for x, s in zip(primals, series)])
         results, dots = jvp_rule(xs, x_dots)
         outs, _ = lower.split(results)
         slopes = [series_of(lower, t) for t in dots]

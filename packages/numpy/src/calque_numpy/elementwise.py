@@ -341,16 +341,25 @@ def sinc(x: Value) -> Value:
     array([1.        , 0.63661977])
     """
     x = _double_of_integers(x)
-    is_near = lax.lt(lax.abs(x), 0.25 / math.pi)
+    is_near = lax.lt(lax.abs(x), 0.5)  # the terms of the derivatives of the quotient would cancel
     far, near = lax.select(is_near, 1, x), lax.mul(lax.select(is_near, x, 0), math.pi)
-    series = as_dtype(polynomial(lax.mul(near, near), _SINC_COEFFICIENTS), typeof(x).dtype)  # which widens ml_dtypes
-    # The sine has the period 2: the product of pi and a large number is rounded, or overflows.
-    turn = far if typeof(far).kind == "c" else lax.rem(far, 2)
-    sine = lax.mul(lax.sin(lax.mul(turn, math.pi)), 1 / math.pi)
-    return lax.select(is_near, series, lax.div(sine, far))
+    series = as_dtype(polynomial(lax.mul(near, near), _SINC_COEFFICIENTS), typeof(x).dtype)  # which widens short floats
+    sine = lax.sin(lax.mul(far, math.pi)) if typeof(far).kind == "c" else _sine_of_turns(far)
+    return lax.select(is_near, series, lax.div(lax.mul(sine, 1 / math.pi), far))
 
 
-_SINC_COEFFICIENTS = [(-1.0) ** n / math.factorial(2 * n + 1) for n in range(8)]  # the next term is below 1e-24
+def _sine_of_turns(x: Value) -> Value:
+    """Return sin(pi x) from the distance of x to a whole number, which is exact: so are the roots.
+
+    The product of pi and a large number is rounded, or overflows.
+    """
+    turn = lax.rem(x, 2)
+    whole = lax.stop_gradient(lax.round(turn, lax.RoundingMethod.TO_NEAREST_EVEN))
+    sine = lax.sin(lax.mul(lax.sub(turn, whole), math.pi))
+    return lax.select(lax.eq(lax.abs(whole), 1), lax.neg(sine), sine)
+
+
+_SINC_COEFFICIENTS = [(-1.0) ** n / math.factorial(2 * n + 1) for n in range(14)]  # the next term is below 1e-25
 
 
 @implements(np.i0)

@@ -2,7 +2,7 @@
 
 One idea: outside of traces and under the default settings, a function of this package and NumPy's function of that name
 agree on arrays and scalars of NumPy's, so NumPy's function runs.  Every other call, and a call that NumPy refuses, runs
-the function of this package, which has traces, settings, device arrays, bfloat16 and errors of its own.  A backend
+the function of this package, which has traces, settings, device arrays, short dtypes and errors of its own.  A backend
 evaluates the functions in `_BY_TYPES` as a whole on its arrays, since types alone decide what they bind.
 """
 
@@ -48,7 +48,7 @@ _IN_PLACE = frozenset(("fill_diagonal", "place", "put", "put_along_axis"))  # Nu
 _SEQUENCES = frozenset((list, tuple))
 _OF_DTYPES = frozenset(
     ("can_cast", "iscomplexobj", "isdtype", "isrealobj", "issubdtype", "promote_types", "result_type")
-)  # NumPy's do not know ml_dtypes, or dtypes in the place of arrays
+)  # NumPy's do not know short dtypes, or dtypes in the place of arrays
 _OTHERS = frozenset(("indices", "mask_indices"))  # NumPy's take a dtype of None for float64, and no size of a mask
 _REDUCTIONS = ("all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "sum", "std", "var")
 _BY_TYPES = frozenset((
@@ -70,7 +70,21 @@ def evaluated_by_numpy(package: str, name: str, value: Value) -> Value:
     """
     theirs = getattr(import_at_rest(package.removeprefix("calque_")), name, None)
     is_kept = theirs is value or isinstance(theirs, type) or name in _IN_PLACE or name in _OF_DTYPES or name in _OTHERS
-    return numpy_first(name, theirs, value, package) if callable(theirs) and not is_kept else value
+    return numpy_first(name, _CAREFUL.get(name, theirs), value, package) if callable(theirs) and not is_kept else value
+
+
+def _round(a: Value, *options: Value, **named: Value) -> Value:
+    """Return NumPy's result; refuse numbers whose multiple by a power of ten overflows: NumPy returns NaN or infinity.
+
+    Raises: FloatingPointError.
+    """
+    if not options and not named:
+        return np.round(a)
+    with np.errstate(over="raise", invalid="raise"):
+        return np.round(a, *options, **named)
+
+
+_CAREFUL: dict[str, Function] = {"round": _round, "around": _round}  # ours computes what these refuse
 
 
 def numpy_first(name: str, numpy_function: Function, function: Function, module: str) -> Function:  # noqa: C901  (hot)

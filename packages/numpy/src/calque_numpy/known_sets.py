@@ -1,6 +1,6 @@
 """Distinct elements and sets of known values that NumPy does not take as they are.
 
-They are traced, under a derivative, or of a dtype of ml_dtypes, whose NaN NumPy does not sort last.
+They are traced, under a derivative, or of a short dtype, whose NaN NumPy does not sort last.
 
 One idea: NumPy says at which positions the elements of the result are, and they are taken there; so the derivative goes
 to the chosen elements, of equal ones to the first.

@@ -2,15 +2,17 @@
 
 One idea: `__all__` lists functions that exist, these tables the absent ones, so that an AttributeError gives advice.
 The page of the documentation with every function is made from both, by `tests/docs/numpy_functions.py`.
+`ours_or_numpys` gives the functions that exist; names of NumPy itself, such as `pi`, load no further module.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from calque_core.extend import SHORT_DTYPES, short_dtype
+from calque_core.extend import SHORT_DTYPES, late_function, short_dtype
 
 _FAMILIES = {
     "concerns the memory of an array, and traced values have none; use NumPy's on the transformed function's result": (
@@ -40,7 +42,7 @@ DIFFERENT = {
 
 
 def missing_name(module: str) -> Callable[[str], type[np.generic] | None]:
-    """Return the function that gives the dtypes of `ml_dtypes` as attributes of a module, and None for another name.
+    """Return the function that gives short dtypes as attributes of a module, and None for another name.
 
     Raises: AttributeError with the reason for a name in `MISSING`.
 
@@ -56,3 +58,15 @@ def missing_name(module: str) -> Callable[[str], type[np.generic] | None]:
         return short_dtype(name, module) if name in SHORT_DTYPES else None
 
     return attribute
+
+
+def ours_or_numpys(package: str, name: str, value: Any) -> Any:
+    """Return `value` as the name of our package: a function of ours as `evaluated_by_numpy`, NumPy's own as it is.
+
+    >>> ours_or_numpys("calque_numpy", "pi", np.pi)
+    3.141592653589793
+    """
+    return value if value is getattr(np, name, None) else _evaluated_by_numpy(package, name, value)
+
+
+_evaluated_by_numpy = late_function("calque_numpy.evaluation", "evaluated_by_numpy")

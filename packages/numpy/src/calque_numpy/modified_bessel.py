@@ -11,9 +11,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import calque_special
 from calque_core import lax
-from calque_core.extend import I0_REGIONS, I1_REGIONS, evaluate_together, polynomial
+from calque_core.extend import evaluate_together, polynomial
 from calque_numpy.scipy.slopes import declare
+from calque_special.kit import I0_REGIONS, I1_REGIONS
 
 Value = Any
 
@@ -33,7 +35,7 @@ def _i1_slope_formula(x: Value) -> Value:
     """Return I_0(x) - I_1(x) / x (DLMF 10.29.2); near 0 by the power series, since both terms have one half."""
     is_near = abs(x) < _NEAR
     near, far = lax.select(is_near, x, 0.0), lax.select(is_near, _NEAR, x)
-    scaled = lax.bessel_i0e(far) - lax.bessel_i1e(far) / far
+    scaled = calque_special.bessel_i0e(far) - calque_special.bessel_i1e(far) / far
     return lax.select(is_near, polynomial(near * near, _SLOPE), _unscaled(scaled, far, abs(x)))
 
 
@@ -41,20 +43,20 @@ def _i1_curvature(out: Value, x: Value) -> Value:
     """Return (1 + 2 / x**2) I_1(x) - I_0(x) / x, Bessel's equation (DLMF 10.25.1); near 0 by the power series."""
     is_near = abs(x) < _NEAR
     near, far = lax.select(is_near, x, 0.0), lax.select(is_near, _NEAR, x)
-    scaled = (1.0 + 2.0 / far / far) * lax.bessel_i1e(far) - lax.bessel_i0e(far) / far
+    scaled = (1.0 + 2.0 / far / far) * calque_special.bessel_i1e(far) - calque_special.bessel_i0e(far) / far
     return lax.select(is_near, near * polynomial(near * near, _CURVATURE), _unscaled(scaled, far, x))
 
 
 i1_slope_p = declare("i1_slope", _i1_slope_formula, _i1_curvature)
 i1_p = declare(
     "i1",
-    lambda x: _unscaled(lax.bessel_i1e(x), x, x),
+    lambda x: _unscaled(calque_special.bessel_i1e(x), x, x),
     lambda out, x: i1_slope_p.bind(x),
     regions={(): I1_REGIONS},
 )
 i0_p = declare(
     "i0",
-    lambda x: _unscaled(lax.bessel_i0e(x), x, abs(x)),
+    lambda x: _unscaled(calque_special.bessel_i0e(x), x, abs(x)),
     lambda out, x: i1_p.bind(x),
     regions={(): I0_REGIONS},
 )

@@ -25,7 +25,7 @@ Value = Any
 
 
 def is_known(*arrays: Value) -> bool:
-    """Tell whether NumPy can compute with all arrays: of a dtype of ml_dtypes it does not sort NaN last."""
+    """Tell whether NumPy can compute with all arrays: of a short dtype it does not sort NaN last."""
     return all(isinstance(x, (np.ndarray, np.generic)) and not has_short_dtype(x) for x in arrays)
 
 
@@ -41,7 +41,7 @@ def known_array(x: Value) -> Any:
 def known_arrays(*arrays: Value) -> Any:
     """Return the values of arrays, in dtypes that NumPy sorts; None if a value is unknown.
 
-    None also if no array is traced or of a dtype of ml_dtypes: NumPy then computes with the arrays.
+    None also if no array is traced or of a short dtype: NumPy then computes with the arrays.
     """
     if not any(is_tracer(x) or has_short_dtype(x) for x in arrays):
         return None

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+import calque_special
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
 from calque_core.extend import integer, types_decide
 from calque_core.extend import where as place
@@ -22,6 +23,7 @@ from calque_numpy.elementwise import flat_abs
 from calque_numpy.joining import concatenate
 from calque_numpy.matrices import diag
 from calque_numpy.places import known_array
+from calque_signal import conv_general_dilated
 
 Value = Any
 DType = Any
@@ -87,7 +89,7 @@ def _slide(a: Value, v: Value, mode: str) -> Value:
     dtype = typeof(a).dtype
     if dtype.kind == "b":
         a, v = as_dtype(a, np.dtype("int32")), as_dtype(v, np.dtype("int32"))
-    out = lax.conv_general_dilated(
+    out = conv_general_dilated(
         lax.reshape(a, (1, 1, n)), lax.reshape(v, (1, 1, m)), (1,), [pads], precision=lax.Precision.HIGHEST
     )
     out = lax.reshape(out, (typeof(out).size,))
@@ -268,4 +270,4 @@ def kaiser(M: int, beta: Value) -> Value:
     beta = as_dtype(asarray(beta), typeof(t).dtype)
     root = lax.mul(beta, np.sqrt(np.maximum(1 - t * t, 0)))
     scale = lax.exp(lax.sub(flat_abs(root), flat_abs(beta)))
-    return lax.div(lax.mul(lax.bessel_i0e(root), scale), lax.bessel_i0e(beta))
+    return lax.div(lax.mul(calque_special.bessel_i0e(root), scale), calque_special.bessel_i0e(beta))

@@ -26,7 +26,8 @@ from calque_core.extend.numpy_functions import (
     integers,
     refuse,
 )
-from calque_core.lax import FftType
+from calque_signal import FftType
+from calque_signal import fft as transform
 
 Value = Any
 Shape = tuple[int, ...]
@@ -359,7 +360,7 @@ def _one_run(a: Value, kind: FftType, lengths: Shape, positions: Shape) -> Value
     ndim = typeof(a).ndim
     order = [axis for axis in range(ndim) if axis not in positions] + list(positions)
     needed = (*lengths[:-1], lengths[-1] // 2 + 1) if kind is FftType.IRFFT else lengths
-    out = lax.fft(_resized(lax.transpose(a, order), needed), kind, lengths)
+    out = transform(_resized(lax.transpose(a, order), needed), kind, lengths)
     if kind is FftType.IRFFT and typeof(a).dtype == np.float16 and len(positions) == 1:
         out = as_dtype(out, np.dtype(np.float16))  # as NumPy, which converts before further axes alone
     return lax.transpose(out, [order.index(axis) for axis in range(ndim)])

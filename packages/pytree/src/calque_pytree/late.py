@@ -1,9 +1,9 @@
 """Late imports: modules that are imported when a program first needs them.
 
-Owns `late_names`, for the names of a package, and `late_function`, for a function that few programs call. The one idea:
-importing a module takes longer than most programs compute with it, so it is imported at the first use. The
-`__init__.py` of a package imports all its names for type checkers, under `TYPE_CHECKING`, and gives the same names, by
-module, to `late_names`, which makes the functions `__getattr__` and `__dir__` of the package.
+Owns `late_chapters`, for the public names of a package, `late_names`, for a table of names, and `late_function`, for a
+function that few programs call. The one idea: importing a module takes longer than most programs compute with it, so it
+is imported at the first use. The `__init__.py` of a package lists each name once, by chapter and module;
+`late_chapters` makes of it `__getattr__`, `__dir__` and `__all__`, and type checkers read the stub beside it.
 
 Read next: `__init__.py` and `treedef.py`, which use them.
 """
@@ -65,6 +65,39 @@ def late_names(
     return __getattr__, __dir__
 
 
+def late_chapters(
+    package: str,
+    chapters: Mapping[str, Mapping[str, str]],
+    missing: Callable[[str], Any] | None = None,
+    *,
+    unlisted: Mapping[str, str] | None = None,
+    adapt: Adapt | None = None,
+    load: Load = import_module,
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package whose names are imported at their first use.
+
+    `chapters` maps the title of a chapter to its names by module, as `late_names` has them; `__all__` has their order.
+    `unlisted` has further names by module, which `__all__` lacks. The other arguments are those of `late_names`.
+
+    >>> from calque_pytree import late_chapters
+    >>> chapters = {"numbers": {"math": "pi, tau as whole_turn"}, "functions": {"math": "sqrt"}}
+    >>> get, names, public = late_chapters("my_package", chapters, unlisted={"math": "floor"})
+    >>> get("sqrt")(4.0)
+    2.0
+    >>> public
+    ['pi', 'whole_turn', 'sqrt']
+    >>> names()
+    ['floor', 'pi', 'sqrt', 'whole_turn']
+    """
+    names: dict[str, str] = {}
+    for by_module in (*chapters.values(), unlisted or {}):
+        for module, text in by_module.items():
+            names[module] = f"{names[module]}, {text}" if module in names else text
+    listed = ",".join([text for by_module in chapters.values() for text in by_module.values()])
+    public = [clause.rpartition(" ")[2] for clause in listed.split(",")] if listed else []
+    return *late_names(package, names, missing, adapt=adapt, load=load), public
+
+
 class _LateNames:
     """The names of a package, each imported at its first use, and the values of the names in use."""
 
@@ -74,10 +107,9 @@ class _LateNames:
 
     @cached_property
     def origins(self) -> dict[str, tuple[str, str]]:
-        """The module of each name, and its name there."""
-        clauses = [(module, each.strip()) for module, text in self.names.items() for each in text.split(",")]
-        split = [(module, *clause.partition(" as ")) for module, clause in clauses]
-        return {alias or name: (module, name) for module, name, _, alias in split}
+        """The module of each name, and its clause of an import statement: "tau as whole_turn"."""
+        clauses = [(module, clause) for module, text in self.names.items() for clause in text.split(",")]
+        return {clause.rpartition(" ")[2]: (module, clause) for module, clause in clauses}
 
     def value(self, name: str) -> Any:
         """Return the value of a name, which the first use imports."""
@@ -86,7 +118,8 @@ class _LateNames:
         return self.values[name]
 
     def _imported(self, name: str) -> Any:
-        module, name_there = self.origins[name]
+        module, clause = self.origins[name]
+        name_there = clause.split()[0]
         if module == self.package:
             return self.load(f"{module}.{name_there}")
         source, late = self.load(module), _packages.get(module)

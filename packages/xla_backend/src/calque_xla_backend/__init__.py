@@ -3,7 +3,7 @@
 Read next: `verbs/jit.py`, then `modules/lowering.py` for how to write a lowering rule.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late
+import typing as _typing
 
 import jaxlib as _jaxlib
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -119,5 +119,5 @@ __all__ = [
     "with_sharding_constraint",
 ]
 
-if not _TYPE_CHECKING:  # a type checker that knew of it would accept every name
+if not _typing.TYPE_CHECKING:  # noqa: TID251  a type checker that knew of it would accept every name
     __getattr__, __dir__ = _late_names(__name__, {})

@@ -16,11 +16,20 @@ from calque_xla_backend.modules.host_calls import evaluate_on_host
 from calque_xla_backend.modules.lapack import lapack_call
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 from calque_xla_backend.modules.matrix_calls import MatrixCall, info_aval, matrix_call, nan_where
-from calque_xla_backend.modules.types import aval_to_ir_type, ir_constant
-from calque_xla_backend.rules.convert import in_single
+from calque_xla_backend.modules.meshes import undivided_along
+from calque_xla_backend.modules.types import (
+    aval_to_ir_type,
+    cached_in_context,
+    dense_attribute,
+    ir_constant,
+    scalar_constant,
+)
+from calque_xla_backend.rules.convert import convert, in_single
+from calque_xla_backend.rules.dot import precision_attribute, product_dtype
 
 __all__ = [
-    "IrValue", "LoweringRuleContext", "MatrixCall", "aval_to_ir_type", "compare", "elementwise", "evaluate_on_host",
-    "hlo", "in_single", "info_aval", "ir_constant", "lapack_call", "matrix_call", "nan_where", "register_lowering",
-    "splat",
+    "IrValue", "LoweringRuleContext", "MatrixCall", "aval_to_ir_type", "cached_in_context", "compare", "convert",
+    "dense_attribute", "elementwise", "evaluate_on_host", "hlo", "in_single", "info_aval", "ir_constant", "lapack_call",
+    "matrix_call", "nan_where", "precision_attribute", "product_dtype", "register_lowering", "scalar_constant", "splat",
+    "undivided_along",
 ]  # fmt: skip

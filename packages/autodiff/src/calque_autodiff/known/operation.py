@@ -20,7 +20,7 @@ from calque_autodiff.known.steps import DualOperation, LinearizedOperation, Prog
 from calque_autodiff.partial_eval import at_places, without_repeats
 from calque_autodiff.recorded import Linearized, linearization, recorded_jvp
 from calque_autodiff.transpose import transpose_jaxpr
-from calque_core import Jaxpr, Literal, Var, canonicalize_dtype, dce_jaxpr, eval_context, evaluation, jaxpr_as_fun
+from calque_core import Jaxpr, Literal, Var, canonicalize_dtype, dce_jaxpr, evaluation, jaxpr_as_fun
 from calque_core.extend import (
     Operation,
     Settings,
@@ -42,10 +42,9 @@ def linearized_operation(operation: Operation, mask: Sequence[bool]) -> Lineariz
     outs, avals = program.outvars, program.in_avals
     if not here().settings.enable_x64 and any(canonicalize_dtype(aval.dtype) != aval.dtype for aval in avals):
         return None  # whether the cotangent has 32 bits depends on the settings of the backward pass
-    with eval_context():
-        halves = linearization(program, mask)  # without copies, which one use does not repay
+    halves = linearization(program, mask)  # without copies, which one use does not repay
     known, linear, sources = _repeated_late(halves, len(outs))
-    known = _simplified(known)
+    known = merge_equal_equations(known)
     dot_avals = [None if type(v) is Literal else v.aval for v in linear.outvars]
     if not is_straight(known) or _has_marked_constant(operation, dot_avals):
         return None
@@ -60,10 +59,10 @@ def linearized_operation(operation: Operation, mask: Sequence[bool]) -> Lineariz
     makes_residuals = any(kind == "out" and i >= len(outs) for kind, i in sources)
     kept = {i for kind, i in sources if kind == "in"}
     captured = [i for i in arrays if makes_residuals or i in kept]
-    pull_for = cache(partial(_pull, here().settings, linear, len(sources)))
-    pull = pull_for((True,)) if is_single else None
+    pull = _pull(linear, len(sources), (True,)) if is_single else None
     if pull is not None and pull.code is None:
         return None
+    pull_for = cache(partial(_pull_under, here().settings, linear, len(sources)))
     programs = Programs(program, mask, jaxpr_as_fun(known), sources, linear, pull_for)
     out_avals = [v.aval for v in outs]
     return LinearizedOperation(out_avals, dot_avals, (function, captured), pull, programs, here().settings)
@@ -72,8 +71,7 @@ def linearized_operation(operation: Operation, mask: Sequence[bool]) -> Lineariz
 def dual_operation(operation: Operation, mask: Sequence[bool]) -> DualOperation | None:
     """Return an operation with its derivative, of operands in `mask` with tangents; None if its rules have to run."""
     program = operation.program
-    with eval_context():
-        dual, out_mask = recorded_jvp(program, mask)
+    dual, out_mask = recorded_jvp(program, mask)
     if not is_straight(dual):
         return None
     dual = _simplified(dual)
@@ -114,13 +112,18 @@ def _repeated_late(halves: Linearized, num_outs: int) -> Linearized:
     return Linearized(smaller, linear.replace(invars=invars, eqns=eqns), sources)
 
 
-def _pull(settings: Settings, linear: Jaxpr, num_residuals: int, has_ct: tuple[bool, ...]) -> Pull:
+def _pull_under(settings: Settings, linear: Jaxpr, num_residuals: int, has_ct: tuple[bool, ...]) -> Pull:
+    """Return the way back as `_pull`, under the settings of the operation, where a backward pass first asks for it."""
+    with entered(evaluation, settings=settings):
+        return _pull(linear, num_residuals, has_ct)
+
+
+def _pull(linear: Jaxpr, num_residuals: int, has_ct: tuple[bool, ...]) -> Pull:
     """Return the way back through a linear program of residuals and tangents, for results that have a cotangent."""
     is_tangent = [False] * num_residuals + [True] * (len(linear.invars) - num_residuals)
     ct_mask = iter(has_ct)
     mask = [type(v) is not Literal and next(ct_mask) for v in linear.outvars]
-    with entered(evaluation, settings=settings):
-        transposed, nonzero = transpose_jaxpr(linear, is_tangent, mask)
+    transposed, nonzero = transpose_jaxpr(linear, is_tangent, mask)
     transposed = _simplified(transposed)
     for_tracers, is_whole = jaxpr_as_fun(transposed), all(nonzero)
     if not is_straight(transposed):

@@ -124,7 +124,8 @@ def _pulled_by_program(
     operation: LinearizedOperation, pull: Pull, cts: Sequence[Value], residuals: Sequence[Value]
 ) -> Sequence[Value]:
     trace = here().trace
-    program = pull.for_tracers or operation.programs().pull_for((True,)).for_tracers
+    of_rules = pull if pull.for_tracers is not None else operation.of_rules().pull
+    program = None if of_rules is None else of_rules.for_tracers
     assert program is not None, operation
     if trace is evaluation:  # which would make one class of all results of a function
         return program(*residuals, *cts)

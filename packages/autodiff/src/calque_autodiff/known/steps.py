@@ -155,9 +155,9 @@ class LinearizedOperation(DerivedOperation):
     def interpreted(self) -> LinearizedOperation:
         """Return the operation whose way back is interpreted: for arrays that NumPy does not compute with."""
         if self._interpreted is None:
-            programs = self.programs()
+            programs, way_back = self.programs(), self.of_rules().pull
             pull_for = programs.pull_for
-            pull = None if self.pull is None else pull_for((True,)).without_code()
+            pull = None if way_back is None else way_back.without_code()
             programs = programs._replace(pull_for=lambda has_ct: pull_for(has_ct).without_code())
             self._interpreted = LinearizedOperation(
                 self.out_avals, self.dot_avals, (self.run, self.captured), pull, programs, self.settings

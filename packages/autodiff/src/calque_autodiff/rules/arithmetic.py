@@ -1,4 +1,4 @@
-"""The derivatives of arithmetic, sizes and signs.
+"""The derivatives of arithmetic, whole powers, sizes and signs.
 
 One idea: an elementwise primitive takes operands of equal shape or of rank 0; so the tangent of an operand of rank 0 is
 `spread` over the result, and its cotangent is `summed_to` rank 0.
@@ -35,6 +35,8 @@ from calque_core.lax import (
     div_p,
     eq,
     imag,
+    integer_pow,
+    integer_pow_p,
     max_p,
     min_p,
     mul,
@@ -48,6 +50,7 @@ from calque_core.lax import (
     select,
     sign,
     sign_p,
+    square_p,
     sub,
     sub_p,
 )
@@ -186,6 +189,20 @@ defjvp(
     lambda y_dot, out, x, y: mul(y_dot, where_greater(x, y, out)),
 )
 not_linear(rem_p, max_p, min_p)
+
+# Whole powers
+
+
+def integer_pow_jvp(x_dot: Value, out: Value, x: Value, *, y: int) -> Value:
+    """Multiply by y x**(y - 1); a constant has no derivative, and a line needs no multiplication."""
+    if y == 0:
+        return zero_tangent(out)
+    return x_dot if y == 1 else mul(x_dot, mul(float(y), x if y == 2 else integer_pow(x, y - 1)))
+
+
+defjvp(square_p, lambda x_dot, out, x: mul(x_dot, mul(2.0, x)))
+defjvp(integer_pow_p, integer_pow_jvp)
+not_linear(square_p, integer_pow_p)
 
 # Size and sign
 

@@ -20,8 +20,6 @@ from calque_core.lax import (
     exp2_p,
     exp_p,
     expm1_p,
-    integer_pow,
-    integer_pow_p,
     le,
     log,
     log1p_p,
@@ -35,7 +33,6 @@ from calque_core.lax import (
     select,
     sqrt_p,
     square,
-    square_p,
     sub,
 )
 
@@ -68,20 +65,11 @@ def pow_jvp_exponent(y_dot: Value, out: Value, x: Value, y: Value) -> Value:
     return mul(y_dot, mul(log(select(eq(x, 0.0), 1.0, x)), out))
 
 
-def integer_pow_jvp(x_dot: Value, out: Value, x: Value, *, y: int) -> Value:
-    """Multiply by y x**(y - 1); a constant has no derivative, and a line needs no multiplication."""
-    if y == 0:
-        return zero_tangent(out)
-    return x_dot if y == 1 else mul(x_dot, mul(float(y), x if y == 2 else integer_pow(x, y - 1)))
-
-
-defjvp(square_p, lambda x_dot, out, x: mul(x_dot, mul(2.0, x)))
 defjvp(sqrt_p, lambda x_dot, out, x: mul(x_dot, div(0.5, out)))
 defjvp(rsqrt_p, lambda x_dot, out, x: mul(x_dot, div(mul(-0.5, out), x)))
 defjvp(cbrt_p, lambda x_dot, out, x: div(x_dot, mul(3.0, square(out))))
 defjvp(pow_p, pow_jvp_base, pow_jvp_exponent)
-defjvp(integer_pow_p, integer_pow_jvp)
-not_linear(square_p, sqrt_p, rsqrt_p, cbrt_p, pow_p, integer_pow_p)
+not_linear(sqrt_p, rsqrt_p, cbrt_p, pow_p)
 
 # Exponentials and logarithms
 

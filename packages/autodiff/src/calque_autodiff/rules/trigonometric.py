@@ -1,4 +1,4 @@
-"""The derivatives of trigonometric and hyperbolic functions.
+"""The derivatives of trigonometric functions.
 
 The squares of large operands overflow, and differences from 1 cancel: the formulas avoid both.
 """
@@ -12,18 +12,12 @@ from calque_core.extend import defjvp, not_linear
 from calque_core.lax import (
     abs,
     acos_p,
-    acosh_p,
     add,
     asin_p,
-    asinh_p,
     atan2_p,
     atan_p,
-    atanh_p,
-    clamp,
     cos,
     cos_p,
-    cosh,
-    cosh_p,
     div,
     gt,
     lt,
@@ -34,16 +28,9 @@ from calque_core.lax import (
     select,
     sin,
     sin_p,
-    sinh,
-    sinh_p,
-    sqrt,
     square,
     sub,
     tan_p,
-    tanh,
-    tanh_p,
-    tanh_slope,
-    tanh_slope_p,
 )
 
 Value = Any
@@ -99,30 +86,3 @@ defjvp(
     lambda y_dot, out, x, y: mul(y_dot, neg(turn(x, y)[1])),
 )
 not_linear(asin_p, acos_p, atan_p, atan2_p)
-
-# Hyperbolic functions
-
-defjvp(sinh_p, lambda x_dot, out, x: mul(x_dot, cosh(x)))
-defjvp(cosh_p, lambda x_dot, out, x: mul(x_dot, sinh(x)))
-defjvp(tanh_p, lambda x_dot, out, x: mul(x_dot, tanh_slope(x)))
-defjvp(tanh_slope_p, lambda x_dot, out, x: mul(x_dot, mul(-2.0, mul(tanh(x), out))))
-not_linear(sinh_p, cosh_p, tanh_p, tanh_slope_p)
-
-# Inverses of the hyperbolic functions
-
-
-def asinh_jvp(x_dot: Value, out: Value, x: Value) -> Value:
-    """Divide by sqrt(1 + x**2), whose square would overflow for large real x: 1 is divided by the size first.
-
-    The size is finite, since an infinity divided by another is NaN.
-    """
-    if typeof(x).kind == "c":
-        return mul(x_dot, rsqrt(add(1.0, square(x))))
-    size = clamp(1.0, abs(x), float(finfo(typeof(x).dtype).max))
-    return div(x_dot, mul(size, sqrt(add(square(div(1.0, size)), square(div(x, size))))))
-
-
-defjvp(asinh_p, asinh_jvp)
-defjvp(acosh_p, lambda x_dot, out, x: mul(x_dot, mul(rsqrt(sub(x, 1.0)), rsqrt(add(x, 1.0)))))
-defjvp(atanh_p, lambda x_dot, out, x: div(x_dot, one_minus_square(x)))
-not_linear(asinh_p, acosh_p, atanh_p)

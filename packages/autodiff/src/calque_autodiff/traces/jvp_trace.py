@@ -201,7 +201,7 @@ class JVPTrace(Trace):
                 context.trace = self.tangent_trace
                 if self.is_linearizing and source is None:  # the rule records several equations: find their line once
                     context.source = current_position(3)
-                outs, out_dots = rule(primals, tangents, **params)
+                outs, out_dots = rule(tuple(primals), tuple(tangents), **params)
             except FloatingPointError as error:
                 error.add_note(f"This happened in the derivative rule of '{primitive.name}', in {self.describe()}.")
                 raise

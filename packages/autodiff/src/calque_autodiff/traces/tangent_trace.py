@@ -125,7 +125,7 @@ class TangentTrace(JaxprTrace):
 
     def split(self, primitive: Primitive, rule: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Run a partial evaluation rule: its known half is computed, its operations on tangents are recorded."""
-        known_mask = [not self.owns(x) for x in args]
+        known_mask = tuple([not self.owns(x) for x in args])
         context = here()
         before = context.trace
         try:

@@ -25,7 +25,7 @@ from calque_core.extend import (
     strong,
     tangent_leaves,
 )
-from calque_pytree import tree_flatten
+from calque_pytree import tree_flatten, tree_leaves
 
 R = TypeVar("R")
 S = TypeVar("S")
@@ -76,8 +76,8 @@ def jvp(
     """Return `fun(*primals)` and its derivative along `tangents`.
 
     `primals` and `tangents` are tuples or lists of pytrees of equal structure; a tangent has its primal's shape and
-    dtype (`float0` for integers and bools).  With `has_aux`, `fun` returns a pair, and its second value is returned as
-    a third.
+    dtype (`float0` for integers and bools).  A Python number that `fun` hands through comes back as it is, and so does
+    its tangent.  With `has_aux`, `fun` returns a pair, and its second value is returned as a third.
     Raises: TypeError if the structures, shapes or dtypes differ.
 
     >>> from calque_autodiff import jvp
@@ -99,5 +99,19 @@ def jvp(
     flat = FlatPrimals(fun, in_tree, "jvp", has_aux)
     outs, out_dots = jvp_flat(flat, fun, leaves, dots)
     out = flat.out_tree.unflatten(outs)
-    out_dot = flat.out_tree.unflatten([strong(instantiate_zeros(t)) for t in out_dots])
+    out_dots = [strong(instantiate_zeros(t)) for t in out_dots]
+    if not _NUMBERS.isdisjoint(map(type, outs)):
+        out_dots = _as_passed(outs, out_dots, dots, tree_leaves(tangents))
+    out_dot = flat.out_tree.unflatten(out_dots)
     return (out, out_dot, flat.aux) if has_aux else (out, out_dot)
+
+
+_NUMBERS = frozenset((float, complex))
+
+
+def _as_passed(
+    outs: Sequence[Value], out_dots: Sequence[Value], dots: Sequence[Value], leaves: Sequence[Value]
+) -> list[Value]:
+    """Return the tangents of results: for a Python number, the caller's leaf in place of its conversion in `dots`."""
+    passed = {(id(dot), type(leaf)): leaf for dot, leaf in zip(dots, leaves) if type(leaf) in _NUMBERS}
+    return [passed.get((id(t), type(x)), t) for x, t in zip(outs, out_dots)]

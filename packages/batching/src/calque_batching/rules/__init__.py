@@ -3,6 +3,9 @@
 A module is imported when a batch first meets one of its primitives.
 """
 
+from calque_core import rules as _rule_table
 from calque_core.extend import rules_by_family as _rules_by_family
 
 _rules_by_family(__name__, kinds=("batch", "axis_batch"))
+
+primitive_batchers = _rule_table("batch")

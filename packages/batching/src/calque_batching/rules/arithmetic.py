@@ -6,7 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core.extend import align_batch_axes, defbatch, defbroadcasting, defvectorized
-from calque_core.lax import abs_p, add_any, add_any_p, add_p, div_p, max_p, min_p, mul_p, neg_p, rem_p, sign_p, sub_p
+from calque_core.lax import (
+    abs_p,
+    add_any,
+    add_any_p,
+    add_p,
+    div_p,
+    integer_pow_p,
+    max_p,
+    min_p,
+    mul_p,
+    neg_p,
+    rem_p,
+    sign_p,
+    square_p,
+    sub_p,
+)
 
 Value = Any
 
@@ -24,6 +39,10 @@ def add_any_batch(args: Sequence[Value], dims: Sequence[int | None]) -> tuple[Va
 
 defbatch(add_any_p, add_any_batch)
 defbroadcasting(sub_p, mul_p, div_p, rem_p, max_p, min_p)
+
+# Whole powers
+
+defvectorized(square_p, integer_pow_p)
 
 # Size and sign
 

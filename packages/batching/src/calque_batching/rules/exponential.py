@@ -8,20 +8,17 @@ from calque_core.lax import (
     exp2_p,
     exp_p,
     expm1_p,
-    integer_pow_p,
     log1p_p,
     log_p,
     pow_p,
     rsqrt_p,
     sqrt_p,
-    square_p,
 )
 
 # Powers and roots
 
-defvectorized(square_p, sqrt_p, rsqrt_p, cbrt_p)
+defvectorized(sqrt_p, rsqrt_p, cbrt_p)
 defbroadcasting(pow_p)
-defvectorized(integer_pow_p)
 
 # Exponentials and logarithms
 

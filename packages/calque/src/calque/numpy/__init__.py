@@ -1,14 +1,9 @@
 """The NumPy functions of `calque_numpy`, under the facade's name."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING  # noqa: TID251  it breaks no cycle: the names are imported late
-
 from calque_core.extend import late_names as _late_names
 from calque_numpy import __all__
 from calque_numpy.missing import missing_name as _missing_name
 
-if _TYPE_CHECKING:
-    from calque_numpy import *  # noqa: F403  this module gives the same names
-else:  # a type checker that knew of it would accept every name
-    __getattr__, __dir__ = _late_names(
-        __name__, {"calque_numpy": ", ".join(__all__), "calque.numpy": "fft, linalg"}, _missing_name(__name__)
-    )
+__getattr__, __dir__ = _late_names(
+    __name__, {"calque_numpy": ", ".join(__all__), "calque.numpy": "fft, linalg"}, _missing_name(__name__)
+)

@@ -22,13 +22,14 @@ from calque_core.ops.operands import _convert, binary, check_operands, floating,
 from calque_core.traces.trace import plain_types
 from calque_core.traces.tracer import is_tracer, own_array
 from calque_core.types.avals import typeof
-from calque_core.types.dtypes import REGISTERED, canonicalize_dtype, kind_of, scalar_dtype
+from calque_core.types.dtypes import REGISTERED, SHORT_DTYPES, canonicalize_dtype, kind_of, scalar_dtype
 from calque_core.types.limits import wide_dtype
 
 Value = Any
 
 _INT8 = np.dtype("int8")
-_SMALL = 7  # every integer dtype but int2 holds it
+_FEWEST_BITS = min(row.bits for row in SHORT_DTYPES.values() if row.kind == "i")
+_SMALL = 2 ** (_FEWEST_BITS - 1) - 1  # every integer dtype holds it
 _FLOAT64 = np.dtype("float64")
 
 
@@ -128,7 +129,7 @@ def _is_known(*operands: Value) -> bool:
     """Tell whether NumPy can compute with these integers now; it then warns of zero divisors and overflow."""
     if active or not all(type(x) in plain_types for x in operands) or kind(operands[0]) not in "iu":
         return False
-    return bool(typeof(operands[0]).dtype.isbuiltin != REGISTERED)  # NumPy computes int4 in int8
+    return bool(typeof(operands[0]).dtype.isbuiltin != REGISTERED)  # NumPy computes 4 bits in 8
 
 
 def _divisor(y: Value) -> Value:

@@ -111,7 +111,7 @@ def refuse(name: str, **options: Any) -> None:
 
 
 def on_host(function: Function, ours: Function | None, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-    """Let NumPy compute with the values of device arrays; with a dtype of ml_dtypes, our function, if there is one.
+    """Let NumPy compute with the values of device arrays; with a short dtype, our function, if there is one.
 
     NumPy's functions do not sort the NaN of such a dtype last.
 

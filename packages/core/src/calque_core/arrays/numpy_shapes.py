@@ -271,8 +271,8 @@ def _round_floats(a: Value, decimals: int) -> Value:
     scale = 10.0 ** abs(decimals)
     if decimals < 0:
         return lax.mul(rint(lax.div(a, scale)), scale)
-    scaled = lax.mul(a, scale)
-    has_decimals = lax.lt(lax.abs(scaled), 2.0 ** (np.finfo(dtype).nmant + 1))
+    has_decimals = lax.lt(lax.abs(a), 2.0 ** (np.finfo(dtype).nmant + 1) / scale)
+    scaled = lax.mul(lax.select(has_decimals, a, 0.0), scale)  # that of a large number overflows
     return lax.select(has_decimals, lax.div(rint(scaled), scale), lax.stop_gradient(a))
 
 

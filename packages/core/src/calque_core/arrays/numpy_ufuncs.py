@@ -116,7 +116,7 @@ def arctan2(x: Value, y: Value) -> Value:
 def float_operands(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     """Return two promoted operands as floats: NumPy converts each alone, unless one is a Python scalar.
 
-    NumPy converts 8 bits to float16, which would widen bfloat16; so bfloat16 is promoted first, as in jax.
+    NumPy converts 8 bits to float16, which would widen a short float; so short floats are promoted first, as in jax.
     """
     x_aval, y_aval = typeof(x), typeof(y)
     all_builtin = REGISTERED not in (x_aval.dtype.isbuiltin, y_aval.dtype.isbuiltin)

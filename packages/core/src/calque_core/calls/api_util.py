@@ -139,9 +139,11 @@ def split_aux(out: Any, verb: str, fun: Any) -> tuple[Any, Any]:
 def describe_value(x: Any) -> str:
     """Return 'float64[3]' for an array, 'a tuple of length 2' for a container, and the class's name otherwise.
 
+    A Python scalar has a weak type, with the mark `~`.
+
     >>> from calque_core.extend import describe_value
     >>> describe_value(1.0), describe_value((1, 2))
-    ('float64[]', 'a tuple of length 2')
+    ('~float64[]', 'a tuple of length 2')
     """
     if is_array_like(x):
         return str(typeof(x))

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
+from calque_core.calls.api_util import describe_value
 from calque_core.context import here, open_scopes, own_context
 from calque_core.frames.scopes import within_scopes
-from calque_core.frames.source import add_place
+from calque_core.frames.source import add_place, where
 from calque_core.frames.tracebacks import hide_frames, mark_boundary
+from calque_core.jaxprs.arguments import check_is_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, Literal
 from calque_core.memory.separate import copy_shared
 from calque_core.traces.trace import evaluation
@@ -24,7 +26,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Valu
     """Return the results of `jaxpr` on `args`, by binding its equations in order.
 
     NumPy results share no writable memory with each other, the constants or the arguments.
-    Raises: TypeError if the number of constants or arguments does not fit.
+    Raises: TypeError for a function in place of a jaxpr, and if the number of constants or arguments does not fit.
 
     >>> from calque_core import eval_jaxpr, lax, make_jaxpr
     >>> jaxpr = make_jaxpr(lambda x: lax.sin(x) + 1.0)(0.0)
@@ -32,6 +34,8 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Valu
     [np.float64(1.0)]
     """
     try:
+        if type(jaxpr) is not Jaxpr or type(consts) not in _SEQUENCES:
+            _check_program(jaxpr, consts)
         outs = run_jaxpr(jaxpr, consts, *args)
         return copy_shared(outs, consts, args) if here().trace is evaluation else outs
     except Exception as error:
@@ -40,6 +44,15 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Valu
 
 
 mark_boundary(eval_jaxpr.__code__)  # the wrapper that `api_boundary` makes takes 0.2 us
+_SEQUENCES = frozenset((tuple, list))
+
+
+def _check_program(jaxpr: Any, consts: Any) -> None:
+    """Check that the first two arguments are a jaxpr and a sequence.  Raises: TypeError."""
+    call = "eval_jaxpr(jaxpr, jaxpr.consts, *args)"
+    check_is_jaxpr(call, jaxpr)
+    if not isinstance(consts, Sequence):
+        raise TypeError(f"eval_jaxpr got {describe_value(consts)} as its constants{where()}. Write {call}.")
 
 
 def run_jaxpr(jaxpr: Jaxpr, consts: Sequence[Value], *args: Value) -> list[Value]:
@@ -101,8 +114,11 @@ mark_boundary(JaxprFunction.__call__.__code__)
 def jaxpr_as_fun(jaxpr: Jaxpr) -> JaxprFunction:
     """Return a Python function that takes the arguments of `jaxpr` and returns its results; it can be traced again.
 
+    Raises: TypeError if `jaxpr` is none.
+
     >>> from calque_core import jaxpr_as_fun, lax, make_jaxpr
     >>> jaxpr_as_fun(make_jaxpr(lambda x: lax.sin(x) + 1.0)(0.0))(0.0)
     [np.float64(1.0)]
     """
+    check_is_jaxpr("jaxpr_as_fun(jaxpr)", jaxpr)
     return JaxprFunction(jaxpr)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib.util import find_spec
+from collections.abc import Iterator, Sequence
+from types import ModuleType
 from typing import Any
 
 from calque_core import lax
 from calque_core.late import import_at_rest
 from calque_core.primitives.primitive import Primitive
 
-FAMILIES = (
+FAMILIES = (  # packages above core whose primitives are operations, too
     "calque_linalg",
+    "calque_signal",
+    "calque_special",
 )  # fmt: skip
 KINDS = ("impl", "abstract_eval", "jvp", "transpose", "jet", "batch", "lowering")
 _ALTERNATIVES = {
@@ -22,9 +24,26 @@ _ALTERNATIVES = {
 
 def standard_primitives() -> list[Primitive]:
     """Return the primitives of `calque_core.lax`, and of the families of calque that are installed, by name."""
-    families = [import_at_rest(family) for family in FAMILIES if find_spec(family)]
-    values = [getattr(module, name) for module in (lax, *families) for name in module.__all__]
+    return _primitives_of([lax, *_installed_families()])
+
+
+def core_primitives() -> list[Primitive]:
+    """Return the primitives that core itself declares, by name."""
+    return _primitives_of([lax])
+
+
+def _primitives_of(modules: Sequence[ModuleType]) -> list[Primitive]:
+    values = [getattr(module, name) for module in modules for name in module.__all__]
     return sorted({p for p in values if isinstance(p, Primitive)}, key=lambda p: p.name)
+
+
+def _installed_families() -> Iterator[ModuleType]:
+    for name in FAMILIES:
+        try:
+            yield import_at_rest(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
 
 
 def state_of(primitive: Primitive, kind: str) -> str:

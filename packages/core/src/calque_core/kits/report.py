@@ -15,6 +15,7 @@ import numpy as np
 
 from calque_core.errors import MissingRuleError
 from calque_core.primitives.primitive import Primitive
+from calque_core.show.printing_autodidax import long_type
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import is_float
 from calque_core.types.limits import finfo
@@ -102,7 +103,7 @@ def compare(label: str, actual: Sequence[Value], expected: Sequence[Value], tole
     >>> from calque_core.testing import compare
     >>> compare("twice the same", [np.ones(2)], [np.ones(2)])
     """
-    types = [[str(typeof(x)) for x in xs] for xs in (actual, expected)]
+    types = [[long_type(typeof(x)) for x in xs] for xs in (actual, expected)]  # a Python scalar equals an array
     if types[0] != types[1]:
         raise AssertionError(f"{label} gives ({', '.join(types[0])}) where ({', '.join(types[1])}) is right.")
     for number, (x, y) in enumerate(zip(map(np.asarray, actual), map(np.asarray, expected))):

@@ -14,6 +14,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from calque_core.context import own_context
+from calque_core.frames.source import current_position
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var, has_jaxpr
 from calque_core.known.operands import Call, TypedCall, is_whole
 from calque_core.known.table import LOOKS_AT_FLOATS, Known, attempt
@@ -51,6 +53,13 @@ def known_of(call: Call, staging: Any, derive: Callable[[Operation, TypedCall], 
     The operation is recorded by a trace of the class `staging`.  It is `LOOKS_AT_FLOATS` if its equations depend on the
     values of floats, or if there is no code for all their values.
     """
+    position = current_position()
+    with eval_context():
+        own_context().source = position  # of all equations: to search it for each takes a twentieth of the time
+        return _known_of(call, staging, derive)
+
+
+def _known_of(call: Call, staging: Any, derive: Callable[[Operation, TypedCall], Any]) -> Known | None:
     typed = call.typed()
     if not any(typed.is_number) or is_whole(call.operation):
         operation = operation_of(typed, staging)
@@ -82,8 +91,7 @@ def operation_of(typed: TypedCall, staging: Any) -> Operation | None:
         program = operation.jaxpr
         return _of_program(program, list) if list(typed.avals) == program.in_avals else None
     invars = [Var(aval) for aval in typed.avals]
-    with eval_context():
-        outvars = [Var(aval) for aval in operation.abstract(*typed.avals, **typed.options)]
+    outvars = [Var(aval) for aval in operation.abstract(*typed.avals, **typed.options)]
     program = Jaxpr((), invars, [JaxprEqn(operation, invars, outvars, dict(typed.options))], outvars)
     return _of_program(program, list if operation.multiple_results else None)
 
@@ -115,7 +123,9 @@ def staged_apart(staging: Any, function: Callable[..., list[Value]], avals: Sequ
     It is None if such equations must not be recorded again.
     """
     trace = staging(evaluation)
+    trace.position = current_position()
     with tracing(trace):
+        own_context().source = trace.position  # as in `known_of`
         program: Jaxpr = trace.finish(function(*map(trace.new_arg, avals)))
     return program if holds_equations_alone(program) else None
 

@@ -1,18 +1,17 @@
-"""Functions that are formulas in other operations, and the sums that the formulas consist of.
+"""Functions that are formulas in other operations.
 
 One idea: NumPy and XLA have no function of equal accuracy, so `declare_formula` makes the formula the decomposition of
 its primitive: both evaluators run the same operations, and agree up to the last bits of these.
 
 XLA rewrites (x + a) + b as x + (a + b) for constants, and exp(x) exp(y) as exp(x + y): formulas avoid such pairs.
 
-Read next: `special.py`, `gamma.py`, `bessel.py`, `incomplete.py`, `incomplete_beta.py`.
+Read next: `special.py`; the package calque_special, whose functions are such formulas.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import reduce
 from math import nan, prod
 from types import MappingProxyType
 from typing import Any
@@ -24,17 +23,10 @@ from calque_core.known.programs import code_of
 from calque_core.known.run import def_joint_evaluation, is_straight
 from calque_core.known.sizes import acts_by_element, common_shape
 from calque_core.known.table import KnownOperations
-from calque_core.ops.arithmetic import abs, add, div, mul, neg, sub
-from calque_core.ops.compare import bitwise_and, bitwise_or, gt, lt, select
-from calque_core.ops.cond import cond
 from calque_core.ops.convert import convert_element_type
-from calque_core.ops.create import full_like
 from calque_core.ops.declare import FLOAT, elementwise
-from calque_core.ops.exponential import exp, log, pow, square
 from calque_core.ops.number_code import OfNumbers, code_of_numbers, on_numbers
-from calque_core.ops.reduce import reduce_or
 from calque_core.ops.regions import MOST_NUMBERS, Regions
-from calque_core.ops.while_loop import while_loop
 from calque_core.passes.equal_equations import merge_equal_equations
 from calque_core.primitives.primitive import Primitive
 from calque_core.record import Record
@@ -44,10 +36,8 @@ from calque_core.types.avals import Shape, ShapedArray, typeof
 
 Value = Any
 Formula = Callable[..., Value]
-Values = tuple[Value, ...]
 
 _SINGLE = np.dtype("float32")
-MOST_STEPS = 20_000.0  # a sum needs about eight times the square root of its parameters
 
 
 def declare_formula(
@@ -206,61 +196,3 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     for c in coefficients[-2::-1]:
         total = total * x + c  # operators: three times faster than functions for arrays of NumPy
     return total
-
-
-def summed(step: Callable[[Value, Values], Values], start: Values, count: int = 1) -> Values:
-    """Return the values after `step(n, values)` for n = 1, 2, ..., until no term changes its sum.
-
-    The values end with `count` terms and the `count` sums of them.  An element whose sums are complete is kept: other
-    elements may need more steps.
-    """
-    one = full_like(start[0], 1.0, shape=())
-    epsilon = float(np.finfo(typeof(one).dtype).eps) / 8
-
-    def is_open(values: Values) -> Value:
-        terms, sums = values[-2 * count : -count], values[-count:]
-        return reduce(bitwise_or, (gt(abs(t), mul(epsilon, abs(s))) for t, s in zip(terms, sums)))
-
-    def go_on(carry: tuple[Value, Value, Values]) -> Value:
-        n, mask, _ = carry
-        return bitwise_and(reduce_or(mask), lt(n, MOST_STEPS))
-
-    def advance(carry: tuple[Value, Value, Values]) -> tuple[Value, Value, Values]:
-        n, mask, values = carry
-        values = tuple(select(mask, new, old) for new, old in zip(step(n, values), values))
-        return add(n, 1.0), is_open(values), values
-
-    _, _, values = while_loop(go_on, advance, (one, is_open(start), start))
-    return tuple(values)
-
-
-def where_any(mask: Value, method: Callable[..., Values], count: int, *operands: Value) -> Values:
-    """Return `method(*operands)`, `count` arrays like the operands, if some element of `mask` holds; otherwise zeros.
-
-    A formula chooses between methods by element; a method that no element needs then takes no time.  `method` closes
-    over no array, so that it is traced once for all calls with the same types.
-    """
-    return cond(reduce_or(mask), method, lambda *xs: (full_like(xs[0], 0.0),) * count, *operands)  # type: ignore[no-any-return]
-
-
-def deviance(t: Value, ratio: Value) -> Value:
-    """Return t - log(1 + t), where 1 + t is `ratio`, without cancellation near 0.
-
-    With v = t / (2 + t), log(1 + t) is 2 atanh(v), and t - 2 v is t v.
-    Source: Loader (2000), Fast and accurate computation of binomial probabilities, section 3.
-    """
-    near = select(lt(abs(t), 0.4), t, 0.0)
-    v = div(near, add(2.0, near))
-    series = polynomial(square(v), [1 / (2 * k + 3) for k in range(15)])
-    close = sub(mul(near, v), mul(mul(2.0, mul(square(v), v)), series))
-    return select(lt(abs(t), 0.4), close, sub(t, log(ratio)))
-
-
-def damping(a: Value, t: Value, ratio: Value) -> Value:
-    """Return exp(-a deviance(t, ratio)): far below zero and for moderate `a` as a power.
-
-    A logarithm as an exponent would lose as many digits as it has before the point.
-    """
-    is_power = bitwise_and(lt(t, -0.4), lt(a, 64.0))
-    base = mul(select(is_power, ratio, 1.0), exp(select(is_power, neg(t), 0.0)))
-    return select(is_power, pow(base, select(is_power, a, 0.0)), exp(neg(mul(a, deviance(t, ratio)))))

@@ -1,23 +1,26 @@
-"""Arithmetic, sizes and signs: functions of one element of each operand.
+"""Arithmetic, whole powers, sizes and signs: functions of one element of each operand.
 
 The public functions promote, the primitives check.  Evaluation is a function of NumPy where one exists, otherwise a
 function of `formulas.py`.
 
-Read next: `exponential.py`, `trigonometric.py`, `special.py`, `rounding.py`, `compare.py`: more elementwise primitives,
-declared in the same way.
+Read next: `exponential.py`, `trigonometric.py`, `hyperbolic.py`, `special.py`, `rounding.py`, `compare.py`: more
+elementwise primitives, declared in the same way.
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from calque_core.ops import formulas, scalars
+from calque_core.ops.axes import integer
 from calque_core.ops.convert import convert_element_type
 from calque_core.ops.declare import (
     ANY,
+    INTEGER,
     NUMBER,
     REAL,
     SIGNED,
@@ -28,7 +31,7 @@ from calque_core.ops.declare import (
 )
 from calque_core.ops.formulas import keeping_dtype
 from calque_core.ops.numpy_calls import numpy_function
-from calque_core.ops.operands import binary
+from calque_core.ops.operands import binary, floating
 from calque_core.ops.weakness import strong
 from calque_core.primitives.primitive import Primitive, bind_checked
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
@@ -183,6 +186,69 @@ def min(x: Value, y: Value) -> Value:
     array([ 1., nan])
     """
     return min_p.bind(*binary("min", x, y))
+
+
+# Whole powers
+
+square_p = declare("square", NUMBER, keeping_dtype(np.square))
+integer_pow_p = Primitive("integer_pow")
+integer_pow_p.weak_kinds = "ifc"
+integer_pow_p.is_elementwise = True
+
+
+@integer_pow_p.def_abstract_eval(cached=True)
+def integer_pow_abstract_eval(x_aval: ShapedArray, *, y: int) -> ShapedArray:
+    if x_aval.kind not in NUMBER:
+        raise TypeError(undefined_message("integer_pow", x_aval))
+    if y < 0 and x_aval.kind in INTEGER:
+        raise TypeError(formulas.integer_power_refusal(y))
+    return x_aval
+
+
+def integer_pow_impl_for_types(x_aval: ShapedArray, *, y: int) -> Callable[[Value], Value] | None:
+    return np.square if y == 2 and x_aval.shape and x_aval.kind == "f" else None
+
+
+integer_pow_p.def_impl(scalars.integer_power, leaf=True, for_types=integer_pow_impl_for_types, makes_arrays=True)
+
+
+def square(x: Value) -> Value:
+    """Return x * x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: TypeError for bools.
+
+    >>> from calque_core.lax import square
+    >>> square(3.0)
+    np.float64(9.0)
+    """
+    return square_p.bind(*insist("square", NUMBER, x))
+
+
+def integer_pow(x: Value, y: int) -> Value:
+    """Return x to the power of a Python integer, elementwise, by repeated squaring.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept.
+    Raises: TypeError if `y` is not an integer, for bools, and for integers where `y` is negative.
+
+    >>> import numpy as np
+    >>> from calque_core.lax import integer_pow
+    >>> integer_pow(np.array([1, 2, 3]), 3), integer_pow(2.0, -1)
+    (array([ 1,  8, 27]), np.float64(0.5))
+    """
+    return integer_pow_p.bind(*insist("integer_pow", NUMBER, strong(x)), y=integer("integer_pow", "the exponent", y))
+
+
+def reciprocal(x: Value) -> Value:
+    """Return 1 / x, elementwise.
+
+    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
+
+    >>> from calque_core.lax import reciprocal
+    >>> reciprocal(4)
+    np.float64(0.25)
+    """
+    return integer_pow(floating(x), -1)
 
 
 # Size and sign

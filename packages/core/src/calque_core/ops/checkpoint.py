@@ -26,6 +26,7 @@ Policy = Callable[..., bool]
 # Programs
 
 remat_p = Primitive("remat", multiple_results=True)
+remat_p.takes_weak = True
 means(remat_p, "jaxpr", run_program)
 
 

@@ -52,6 +52,14 @@ def trace_computation(
     """Return the program of a function from two trees of scalars of types `avals` to one of types `out_avals`.
 
     Raises: TypeError if it does not return the same structure and the same types.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import operand_leaves, scalars_of, trace_computation
+    >>> from calque_core import lax, typeof
+    >>> arrays, _, tree = operand_leaves("sum", np.ones(3), 0.0)
+    >>> scalars = scalars_of([typeof(x) for x in arrays])
+    >>> len(trace_computation("sum", lambda a, b: a + b, tree, scalars, scalars).jaxpr.eqns)
+    1
     """
     check_callable(fun, caller)
     values = tree.unflatten([0] * tree.num_leaves)
@@ -71,8 +79,12 @@ def trace_computation(
 def operand_leaves(caller: str, operands: Any, init_values: Any) -> tuple[list[Value], list[Value], PyTreeDef]:
     """Return the arrays, and a scalar of the dtype of each; Python scalars take it.
 
-    Raises: TypeError if the structures or the dtypes differ, or a start is no scalar; ValueError if there is no array,
-    or the shapes differ.
+    Raises: TypeError if the structures or the dtypes differ, or a start is no scalar; ValueError if there is no array.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import operand_leaves
+    >>> operand_leaves("sum", {"a": np.ones(3, np.float32)}, {"a": 0})
+    ([array([1., 1., 1.], dtype=float32)], [np.float32(0.0)], PyTreeDef({'a': *}))
     """
     arrays, tree = tree_flatten(operands)
     inits, init_tree = tree_flatten(init_values)
@@ -128,7 +140,13 @@ _NEUTRAL: dict[Primitive, tuple[str, Callable[[DType], Value]]] = {
 
 
 def known_operation(jaxpr: Jaxpr) -> Primitive | None:
-    """Return the primitive with a neutral element that a program applies to its two arguments, in either order."""
+    """Return the primitive with a neutral element that a program applies to its two arguments, in either order.
+
+    >>> from calque_core import make_jaxpr
+    >>> from calque_core.extend import known_operation
+    >>> known_operation(make_jaxpr(lambda a, b: b + a)(1.0, 2.0)), known_operation(make_jaxpr(lambda a, b: a)(1.0, 2.0))
+    (add, None)
+    """
     if len(jaxpr.eqns) != 1 or len(jaxpr.invars) != 2:
         return None
     (eqn,), (var, _) = jaxpr.eqns, jaxpr.invars
@@ -139,13 +157,27 @@ def known_operation(jaxpr: Jaxpr) -> Primitive | None:
 
 
 def neutral_element(operation: Primitive, dtype: DType) -> Value:
-    """Return the scalar that a known operation combines with any other to the other."""
+    """Return the scalar that a known operation combines with any other to the other.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import neutral_element
+    >>> from calque_core.lax import add_p, min_p
+    >>> neutral_element(add_p, np.dtype("int32")), neutral_element(min_p, np.dtype("float64"))
+    (np.int32(0), np.float64(inf))
+    """
     _, neutral = _NEUTRAL[operation]
     return neutral(dtype)
 
 
 def from_init(operation: Primitive, init: Value, out: Value) -> Value:
-    """Return the result of a known reduction with its initial value, which takes part unless it is neutral."""
+    """Return the result of a known reduction with its initial value, which takes part unless it is neutral.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import from_init
+    >>> from calque_core.lax import add_p
+    >>> from_init(add_p, np.float64(2.0), np.ones(3))
+    array([3., 3., 3.])
+    """
     is_known = isinstance(init, (np.generic, np.ndarray))
     if is_known and init == neutral_element(operation, init.dtype):
         return out
@@ -156,7 +188,15 @@ def from_init(operation: Primitive, init: Value, out: Value) -> Value:
 
 
 def on_arrays(jaxpr: Jaxpr, consts: Values) -> Callable[[Values, Values], list[Value]]:
-    """Return the function that combines two lists of arrays, of one shape, element by element."""
+    """Return the function that combines two lists of arrays, of one shape, element by element.
+
+    >>> import numpy as np
+    >>> from calque_core import make_jaxpr
+    >>> from calque_core.extend import on_arrays
+    >>> combine = on_arrays(make_jaxpr(lambda a, b: a + 2.0 * b)(1.0, 1.0), [])
+    >>> combine([np.ones(3)], [np.arange(3.0)])
+    [array([1., 3., 5.])]
+    """
     if is_elementwise(jaxpr) and not any(typeof(c).shape for c in consts):
         types = jaxpr.out_avals
         return lambda xs, ys: [
@@ -204,5 +244,12 @@ def _as_array(out: Value, aval: ShapedArray, shape: Shape) -> Value:
 
 
 def scalars_of(avals: Avals) -> list[ShapedArray]:
-    """Return the types of one element of each array."""
+    """Return the types of one element of each array.
+
+    >>> import numpy as np
+    >>> from calque_core import typeof
+    >>> from calque_core.extend import scalars_of
+    >>> scalars_of([typeof(np.ones(3))])
+    [float64[]]
+    """
     return [shaped_array((), aval.dtype) for aval in avals]

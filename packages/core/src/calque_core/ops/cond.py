@@ -9,7 +9,7 @@ The static parameter `batched` of the equation says how `vmap` handles a batched
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -25,6 +25,7 @@ from calque_core.calls.api_util import (
     leaf_names,
 )
 from calque_core.context import here
+from calque_core.epoch import rule_epoch
 from calque_core.frames.names import named_after
 from calque_core.frames.reach import reach
 from calque_core.frames.source import describe_function, where
@@ -33,6 +34,7 @@ from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var
 from calque_core.jaxprs.masks import marked
 from calque_core.known.programs import control_flow
+from calque_core.known.table import KnownOperations
 from calque_core.memory.separate import copy_shared, copy_writable_tree
 from calque_core.ops.compare import clamp
 from calque_core.ops.convert import convert_element_type, narrow
@@ -55,6 +57,7 @@ BATCHED = ("select", "skip", "error")
 NO_OPERAND: Any = object()  # None is an operand
 
 cond_p = Primitive("cond", multiple_results=True)
+cond_p.takes_weak = True
 control_flow.add(cond_p)
 
 
@@ -277,13 +280,12 @@ def program_of(
     if reached is None:
         return make()
     key = verb, reached, in_tree.key, tuple(avals), *settings_key()
-    program = _programs.get(key)
+    program: _Program | None = _programs.known.get(key)
     if program is None:
+        epoch = rule_epoch()
         program = make()
         if not program[0].consts and (may_store is None or may_store()):
-            if len(_programs) >= _MAX_PROGRAMS:
-                _programs.clear()
-            _programs[key] = program
+            _programs.keep(key, program, epoch)
             _stored.add(program[0])
     return program
 
@@ -311,9 +313,8 @@ def _stage(
     return stage(flat, avals, verb=verb, user_fun=fun, trace_type=trace_type), flat.out_tree
 
 
-_programs: dict[Hashable, _Program] = {}  # a loop that runs again and again stages its step once
+_programs: KnownOperations[_Program] = KnownOperations()  # a loop that runs again and again stages its step once
 _stored: weakref.WeakSet[Jaxpr] = weakref.WeakSet()  # the jaxprs in `_programs`
-_MAX_PROGRAMS = 1024
 _SMALL, _DEEP = 8, 8  # functions and modules in a key; traces inside one another
 
 

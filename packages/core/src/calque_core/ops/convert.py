@@ -55,7 +55,7 @@ def convert_element_type_impl(x: Value, *, new_dtype: np.dtype[Any], weak_type: 
     if x.dtype.kind == "c" and new_dtype.kind != "c":
         x = x.real  # as in XLA; NumPy would warn
     if x.dtype.isbuiltin == new_dtype.isbuiltin == REGISTERED:
-        x = x.astype(wide_dtype(x.dtype))  # ml_dtypes converts int4 to NumPy's dtypes only
+        x = x.astype(wide_dtype(x.dtype))  # short integers are converted to NumPy's dtypes only
     out = x.astype(new_dtype)[()]
     return out.item() if weak_type and not x.ndim else out
 

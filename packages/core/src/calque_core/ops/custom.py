@@ -28,6 +28,8 @@ custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True)
 custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True)
 custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True)
 custom_vjp_linear_p = Primitive("custom_vjp_linear", multiple_results=True)
+for _primitive in (custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p, custom_vjp_linear_p):
+    _primitive.takes_weak = True
 
 
 def custom_abstract_eval(*avals: Any, jaxpr: Jaxpr, rules: CustomRules) -> list[Any]:

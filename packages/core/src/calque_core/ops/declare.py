@@ -19,7 +19,7 @@ from calque_core.context import here
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.numpy_calls import numpy_function
-from calque_core.ops.operands import binary, promote
+from calque_core.ops.operands import binary, floating, floating_pair, promote
 from calque_core.ops.weakness import strong
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.primitive import Linearity, Primitive
@@ -66,8 +66,8 @@ def undefined_message(name: str, aval: ShapedArray) -> str:
     >>> import numpy as np
     >>> from calque_core import typeof
     >>> from calque_core.extend import undefined_message
-    >>> undefined_message("det", typeof(np.eye(2, dtype=bool)))
-    'det of bool[2,2] at ...: not defined for bool. Convert the operand first.'
+    >>> undefined_message("blur", typeof(np.array([True]))).partition(": ")[2]
+    'not defined for bool. Convert the operand first.'
     """
     dtype = dtype_name(aval.dtype)
     return f"{name} of {aval}{where()}: not defined for {dtype}. Convert the operand first."
@@ -98,6 +98,23 @@ def fitting(name: str, *args: Value) -> Sequence[Value]:
             return promote(name, args)
         shape = aval.shape or shape
     return args
+
+
+def real_operands(name: str, *args: Value) -> tuple[Value, ...]:
+    """Return the operands of the function `name` of real numbers: floats of one dtype, of equal shapes or rank 0.
+
+    Integers and bools become floats.
+    Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import real_operands
+    >>> real_operands("hypotenuse", np.float32(3.0), 4)
+    (np.float32(3.0), np.float32(4.0))
+    """
+    if len(args) > 2:
+        args = tuple(fitting(name, *args))
+    operands = floating_pair(name, *args) if len(args) == 2 else tuple(map(floating, args))
+    return insist(name, FLOAT, *operands)
 
 
 def as_result(x: Value) -> Value:

@@ -82,6 +82,11 @@ def check_product_dtypes(
     """Check that the operands of `name` have one dtype and that sums in `preferred` keep all of it.
 
     Raises: TypeError.
+
+    >>> import numpy as np
+    >>> from calque_core import typeof
+    >>> from calque_core.extend import check_product_dtypes
+    >>> check_product_dtypes("outer", typeof(np.ones(3)), typeof(np.ones(2)), np.dtype("float32"))
     """
     if lhs_aval.dtype != rhs_aval.dtype:
         raise TypeError(f"{_call(name, lhs_aval, rhs_aval)}: the dtypes differ. Convert one of the operands first.")
@@ -177,7 +182,7 @@ def dot_general_impl_for_types(
 
 @cache  # the name of a dtype takes 5 us
 def sum_dtype(operand: np.dtype[Any], result: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype for sums of products: the wider dtype, at least float32 for short floats, int8 for int4.
+    """Return the dtype for sums of products: the wider dtype, for short dtypes at least their wider one.
 
     >>> import numpy as np
     >>> from calque_core.extend import sum_dtype
@@ -255,6 +260,10 @@ def stated_precision(name: str, precision: PrecisionLike) -> Precisions | None:
     """Return the precisions of both operands of `name`, by default those of the setting; None if none is stated.
 
     Raises: as `canonical_precision`.
+
+    >>> from calque_core.extend import stated_precision
+    >>> stated_precision("outer", "high")
+    (<Precision.HIGH: 'high'>, <Precision.HIGH: 'high'>)
     """
     if precision is None:
         precision = here().settings.default_matmul_precision

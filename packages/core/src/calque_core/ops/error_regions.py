@@ -1,4 +1,4 @@
-"""The error function of all numbers, and the scaled complementary one from 0 on, by tables of pieces.
+"""The error function and the complementary one by tables of pieces.
 
 Read next: `special.py`, whose formulas serve compiled programs.
 """
@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.ops.arithmetic import add, div, min, mul, neg, sub
+from calque_core.ops.arithmetic import add, div, min, mul, neg, square, sub
 from calque_core.ops.coefficients import ERF_TO_2, ERF_TO_4, ERF_TO_6, SHIFTED_ERFC
-from calque_core.ops.exponential import exp, square
+from calque_core.ops.exponential import exp
 from calque_core.ops.pieces import Pieces, Span
 from calque_core.ops.regions import Regions, odd, region
 from calque_core.ops.rounding import floor
@@ -34,7 +34,6 @@ _pieces = Pieces(
 
 
 _SHIFT, _TAIL_PIECES = 3.75, 512.0  # per unit of x / (x + 3.75)
-_LARGEST = 1e30  # the function is constant long before
 _UNDERFLOW = 100.0  # erfc(x) is 0 long before
 _tail_pieces = Pieces("erfc_pieces", _TAIL_PIECES, Span(SHIFTED_ERFC, 0.0, 1.0 + 1 / _TAIL_PIECES, 2.0, -1.0))
 
@@ -46,21 +45,16 @@ def _erf_of_size(x: Value) -> Value:
 ERF_REGIONS = Regions([region(0.0, math.inf, _erf_of_size)], [odd])
 
 
-def _shifted_erfc(x: Value) -> Value:
+def shifted_erfc(x: Value) -> Value:
     """Return (x + 3.75) exp(x**2) erfc(x) for finite x."""
     return _tail_pieces(mul(div(x, add(x, _SHIFT)), _TAIL_PIECES))
-
-
-def _scaled_erfc(x: Value) -> Value:
-    """Return exp(x**2) erfc(x)."""
-    return div(_shifted_erfc(min(x, _LARGEST)), add(x, _SHIFT))
 
 
 def _erfc_of_size(x: Value) -> Value:
     """Return erfc(x); exp(-x**2) is split where x is a multiple of 1/16, so that its square is exact."""
     x = min(x, _UNDERFLOW)
     near = mul(floor(mul(x, 16.0)), 1 / 16)
-    scaled = div(_shifted_erfc(x), add(x, _SHIFT))
+    scaled = div(shifted_erfc(x), add(x, _SHIFT))
     return mul(mul(exp(neg(square(near))), scaled), exp(mul(sub(near, x), add(x, near))))
 
 
@@ -69,4 +63,3 @@ def _erfc_mirror(out: Value, x: Value) -> Value:
 
 
 ERFC_REGIONS = Regions([region(0.0, math.inf, _erfc_of_size)], [_erfc_mirror])
-SCALED_ERFC_REGIONS = Regions([region(0.0, math.inf, _scaled_erfc)])

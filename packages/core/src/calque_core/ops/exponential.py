@@ -5,65 +5,27 @@ They are elementwise primitives as in `arithmetic.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from calque_core.ops import formulas, scalars
-from calque_core.ops.arithmetic import add, div, neg, sub
-from calque_core.ops.axes import integer
+from calque_core.ops.arithmetic import add, div, neg, square, sub
 from calque_core.ops.compare import bitwise_or, ge, ne, select
 from calque_core.ops.complex import real
 from calque_core.ops.create import full_like, zeros_like
-from calque_core.ops.declare import FLOAT, INTEGER, NUMBER, REAL_OR_COMPLEX, declare, insist, undefined_message
+from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
 from calque_core.ops.operands import floating, floating_pair
 from calque_core.ops.rounding import is_finite
-from calque_core.ops.weakness import strong
-from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import ShapedArray
 
 Value = Any
 
 # Powers and roots
 
-square_p = declare("square", NUMBER, formulas.keeping_dtype(np.square))
 sqrt_p = declare("sqrt", REAL_OR_COMPLEX, np.sqrt)
 rsqrt_p = declare("rsqrt", REAL_OR_COMPLEX, formulas.reciprocal_sqrt)
 cbrt_p = declare("cbrt", FLOAT, np.cbrt)
 pow_p = declare("pow", REAL_OR_COMPLEX, scalars.power, weak_kinds="fc")
-integer_pow_p = Primitive("integer_pow")
-integer_pow_p.weak_kinds = "ifc"
-integer_pow_p.is_elementwise = True
-
-
-@integer_pow_p.def_abstract_eval(cached=True)
-def integer_pow_abstract_eval(x_aval: ShapedArray, *, y: int) -> ShapedArray:
-    if x_aval.kind not in NUMBER:
-        raise TypeError(undefined_message("integer_pow", x_aval))
-    if y < 0 and x_aval.kind in INTEGER:
-        raise TypeError(formulas.integer_power_refusal(y))
-    return x_aval
-
-
-def integer_pow_impl_for_types(x_aval: ShapedArray, *, y: int) -> Callable[[Value], Value] | None:
-    return np.square if y == 2 and x_aval.shape and x_aval.kind == "f" else None
-
-
-integer_pow_p.def_impl(scalars.integer_power, leaf=True, for_types=integer_pow_impl_for_types, makes_arrays=True)
-
-
-def square(x: Value) -> Value:
-    """Return x * x, elementwise.
-
-    Shapes: x [*s] -> [*s].  Dtype: kept.
-    Raises: TypeError for bools.
-
-    >>> from calque_core.lax import square
-    >>> square(3.0)
-    np.float64(9.0)
-    """
-    return square_p.bind(*insist("square", NUMBER, x))
 
 
 def sqrt(x: Value) -> Value:
@@ -115,32 +77,6 @@ def pow(x: Value, y: Value) -> Value:
     array([1.41421356, 2.        ])
     """
     return pow_p.bind(*floating_pair("pow", x, y))
-
-
-def integer_pow(x: Value, y: int) -> Value:
-    """Return x to the power of a Python integer, elementwise, by repeated squaring.
-
-    Shapes: x [*s] -> [*s].  Dtype: kept.
-    Raises: TypeError if `y` is not an integer, for bools, and for integers where `y` is negative.
-
-    >>> import numpy as np
-    >>> from calque_core.lax import integer_pow
-    >>> integer_pow(np.array([1, 2, 3]), 3), integer_pow(2.0, -1)
-    (array([ 1,  8, 27]), np.float64(0.5))
-    """
-    return integer_pow_p.bind(*insist("integer_pow", NUMBER, strong(x)), y=integer("integer_pow", "the exponent", y))
-
-
-def reciprocal(x: Value) -> Value:
-    """Return 1 / x, elementwise.
-
-    Shapes: x [*s] -> [*s].  Dtype: kept; integers and bools become floats.
-
-    >>> from calque_core.lax import reciprocal
-    >>> reciprocal(4)
-    np.float64(0.25)
-    """
-    return integer_pow(floating(x), -1)
 
 
 # Exponentials and logarithms

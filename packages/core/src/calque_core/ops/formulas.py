@@ -16,7 +16,7 @@ from calque_core.ops.declare import undefined_message
 from calque_core.ops.numpy_calls import on_floats
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import native_array
-from calque_core.types.limits import bit_width, wide_dtype
+from calque_core.types.limits import bit_width, finfo, wide_dtype
 
 Value = Any
 
@@ -219,9 +219,6 @@ def count_leading_zeros(x: Value) -> Value:
     return (width - np.bitwise_count(bits).astype(np.int64)).astype(dtype)[()]
 
 
-_BITS = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}  # of exponent and mantissa
-
-
 def choose(which: Value, on_false: Value, on_true: Value) -> Value:
     """Return `on_true` where the bools `which` are true, else `on_false`."""
     return np.where(which, on_true, on_false)
@@ -266,11 +263,12 @@ def reduce_precision(x: Value, *, exponent_bits: int, mantissa_bits: int) -> Val
     if size == 1:
         half = reduce_precision(x.astype(np.float16), exponent_bits=exponent_bits, mantissa_bits=mantissa_bits)
         return np.asarray(half).astype(x.dtype)[()]
-    exponent_size, mantissa_size = _BITS[x.dtype.name]
+    info = finfo(x.dtype)
+    exponent_size, mantissa_size = int(info.nexp), int(info.nmant)
     word = np.dtype(f"u{size}").type
     bits = x.view(word)
     infinity = word(((1 << exponent_size) - 1) << mantissa_size)
-    is_nan = (bits & ~_sign_bit(word)) > infinity  # `np.isnan` warns of some NaNs of ml_dtypes'
+    is_nan = (bits & ~_sign_bit(word)) > infinity  # `np.isnan` warns of some NaNs of short floats
     if mantissa_bits < mantissa_size:
         dropped = mantissa_size - mantissa_bits
         is_odd = (bits >> word(dropped)) & word(1)

@@ -108,8 +108,8 @@ def linear_transpose_abstract_eval(*avals: Any, jaxpr: Jaxpr, num_res: int) -> l
     linear_avals = jaxpr.in_avals[num_res:]
     check_operands("linear_transpose", jaxpr, [*avals[:num_res], *linear_avals])
     out_avals = [aval.varying(NO_AXES) for aval in jaxpr.out_avals]
-    out_types, cotangent_types = (", ".join(str(a) for a in types) for types in (out_avals, avals[num_res:]))
-    if out_types != cotangent_types:
+    if [a.strip_weak_type() for a in out_avals] != [a.strip_weak_type() for a in avals[num_res:]]:
+        out_types, cotangent_types = (", ".join(str(a) for a in types) for types in (out_avals, avals[num_res:]))
         raise TypeError(
             f"linear_transpose got cotangents of types ({cotangent_types}), but the program returns ({out_types}). "
             "Give cotangents of these types."

@@ -269,7 +269,8 @@ def check_carry_type(caller: str, step: str, path: str, before: Any, after: Any)
     if after.shape != before.shape or (after.dtype != before.dtype and not is_joined):
         raise TypeError(
             f"{caller}: {step} changes the type of the carry{path} from {before} to "
-            f"{after}; it must stay the same. Start with {after}, or convert the result of the step to {before}."
+            f"{after}; it must stay the same. Start with {after.strip_weak_type()}, or convert the result of the step "
+            f"to {before.strip_weak_type()}."
         )
 
 

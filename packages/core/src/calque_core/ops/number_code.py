@@ -20,9 +20,9 @@ import numpy as np
 
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, Literal
 from calque_core.known.run import function_of
-from calque_core.ops.arithmetic import abs_p, add_p, div_p, max_p, min_p, mul_p, neg_p, sub_p
+from calque_core.ops.arithmetic import abs_p, add_p, div_p, max_p, min_p, mul_p, neg_p, square_p, sub_p
 from calque_core.ops.compare import and_p, eq_p, ge_p, gt_p, le_p, lt_p, ne_p, not_p, or_p, select_n_p
-from calque_core.ops.exponential import exp_p, log_p, pow_p, rsqrt_p, sqrt_p, square_p
+from calque_core.ops.exponential import exp_p, log_p, pow_p, rsqrt_p, sqrt_p
 from calque_core.ops.rounding import RoundingMethod, floor_p, round_p
 from calque_core.ops.trigonometric import cos_p, sin_p, tan_p
 from calque_core.primitives.primitive import Primitive

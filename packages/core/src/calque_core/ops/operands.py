@@ -124,9 +124,14 @@ def _comparable(args: Sequence[Value], dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def broadcast_operands(name: str, args: Sequence[Value]) -> list[Value]:
-    """Return operands broadcast to one shape; operands of rank 0 stay as they are.
+    """Return the operands of `name` broadcast to one shape; operands of rank 0 stay as they are.
 
     Raises: ShapeError if the shapes do not broadcast.
+
+    >>> import numpy as np
+    >>> from calque_core.extend import broadcast_operands
+    >>> [np.shape(x) for x in broadcast_operands("power", [np.ones((2, 1)), np.ones(3), 2.0])]
+    [(2, 3), (2, 3), ()]
     """
     return _broadcast(name, args, [typeof(x).shape for x in args])
 

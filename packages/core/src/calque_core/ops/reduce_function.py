@@ -54,16 +54,36 @@ reduce_p = Primitive("reduce", multiple_results=True)
 
 @reduce_p.def_abstract_eval
 def reduce_abstract_eval(*avals: ShapedArray, jaxpr: Jaxpr, num_consts: int, dimensions: Shape) -> list[ShapedArray]:
-    consts, x_avals, inits = split_reduction(avals, num_consts)
-    check_one_shape("reduce", x_avals)
-    check_operands("reduce", jaxpr, [*consts, *inits, *scalars_of(x_avals)])
+    x_avals = check_reduction("reduce", avals, jaxpr, num_consts)
     return [shaped_array(reduced_shape(aval.shape, dimensions), aval.dtype) for aval in x_avals]
 
 
 def split_reduction(operands: Sequence[Any], num_consts: int) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
-    """Return the constants, the arrays and the initial values of a reduction by a function."""
+    """Return the constants, the arrays and the initial values of a reduction by a function.
+
+    >>> from calque_core.extend import split_reduction
+    >>> split_reduction(["constant", "x", "y", "start of x", "start of y"], 1)
+    (['constant'], ['x', 'y'], ['start of x', 'start of y'])
+    """
     middle = (num_consts + len(operands)) // 2
     return operands[:num_consts], operands[num_consts:middle], operands[middle:]
+
+
+def check_reduction(name: str, avals: Sequence[ShapedArray], jaxpr: Jaxpr, num_consts: int) -> Sequence[ShapedArray]:
+    """Return the types of the arrays of a reduction by the function of a program, from those of all operands.
+
+    Raises: ShapeError if the arrays differ in shape; TypeError if the operands do not fit the program.
+
+    >>> import numpy as np
+    >>> from calque_core import lax, make_jaxpr, typeof
+    >>> from calque_core.extend import check_reduction
+    >>> check_reduction("reduce", [typeof(np.ones(3)), typeof(np.ones(()))], make_jaxpr(lax.add)(1.0, 2.0), 0)
+    [float64[3]]
+    """
+    consts, x_avals, inits = split_reduction(avals, num_consts)
+    check_one_shape(name, x_avals)
+    check_operands(name, jaxpr, [*consts, *inits, *scalars_of(x_avals)])
+    return x_avals
 
 
 def check_one_shape(name: str, avals: Sequence[ShapedArray]) -> None:

@@ -45,18 +45,33 @@ class Region(Record):
 
 
 def region(lowest: float, highest: float, *formulas: Formula) -> Region:
-    """Return a region of numbers from 0.0 on."""
+    """Return a region of numbers from 0.0 on, with a formula for each function.
+
+    >>> from calque_core.extend import region
+    >>> region(0.0, 2.0, abs).highest
+    2.0
+    """
     bits = np.array([lowest, highest]).view(np.uint64)
     return Region(lowest, highest, formulas, *bits.tolist())
 
 
 def even(out: Value, x: Value) -> Value:
-    """Return f(x) from f(|x|) of a function that is equal for x and -x."""
+    """Return f(x) from f(|x|) of a function that is equal for x and -x.
+
+    >>> from calque_core.extend import even
+    >>> even(9.0, -3.0)
+    9.0
+    """
     return out
 
 
 def odd(out: Value, x: Value) -> Value:
-    """Return f(x) from f(|x|) of a function that changes its sign with x."""
+    """Return f(x) from f(|x|) of a function that changes its sign with x.
+
+    >>> from calque_core.extend import odd
+    >>> odd(27.0, -3.0)
+    np.float64(-27.0)
+    """
     return np.copysign(out, x)
 
 
@@ -64,6 +79,14 @@ class Regions(Record):
     """Functions of one operand: the regions that have formulas, and the functions of other elements.
 
     Where there are `mirrors`, regions have formulas of |x|, and each function is `mirror(formula(|x|), x)`.
+
+    >>> import numpy as np
+    >>> from calque_core import lax
+    >>> from calque_core.extend import Regions, declare_formula, odd, region
+    >>> cube = lambda x: lax.mul(x, lax.square(x))
+    >>> cube_p = declare_formula("cube", cube, regions={(): Regions([region(0.0, np.inf, cube)], [odd])})
+    >>> cube_p.bind(np.array([2.0, -3.0]))
+    array([  8., -27.])
     """
 
     regions: Sequence[Region]

@@ -45,6 +45,7 @@ from calque_pytree import PyTreeDef, tree_flatten, tree_map, tree_structure
 Value = Any
 
 scan_p = Primitive("scan", multiple_results=True)
+scan_p.takes_weak = True
 control_flow.add(scan_p)
 
 

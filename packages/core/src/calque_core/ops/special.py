@@ -13,12 +13,12 @@ import numpy as np
 from calque_core.known.run import def_joint_evaluation
 from calque_core.ops import formulas
 from calque_core.ops.approximate import declare_formula, polynomial
-from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, sub
+from calque_core.ops.arithmetic import abs, add, div, max, min, mul, neg, square, sub
 from calque_core.ops.coefficients import SCALED_ERFC
 from calque_core.ops.compare import eq, le, lt, select
 from calque_core.ops.declare import FLOAT, REAL_OR_COMPLEX, declare, insist
 from calque_core.ops.error_regions import ERF_REGIONS, ERF_SERIES, ERFC_REGIONS
-from calque_core.ops.exponential import complex_logistic_slope, exp, log, sqrt, square
+from calque_core.ops.exponential import complex_logistic_slope, exp, log, sqrt
 from calque_core.ops.operands import floating
 from calque_core.ops.rounding import floor
 from calque_core.types.avals import typeof
@@ -54,7 +54,7 @@ def _decay(x: Value) -> Value:
 
 def _logistic_beside(decay: Value, x: Value) -> Value:
     """Return exp(min(x, 0)) / (1 + exp(-|x|)): the numerator is 1 or the decay."""
-    number = decay.dtype.type  # NumPy 2.0 computes bfloat16 beside a Python int in float32
+    number = decay.dtype.type  # NumPy 2.0 computes short floats beside a Python int in float32
     out = np.minimum(x, number(0))
     out = np.exp(out, out=out if out.ndim else None)
     out /= decay + number(1)
@@ -132,17 +132,6 @@ def scaled_erfc(x: Value) -> Value:
     """Return exp(x**2) erfc(x) for x >= 0."""
     near = min(x, _LARGEST)
     return div(polynomial(div(sub(near, 3.75), add(near, 3.75)), SCALED_ERFC), add(1.0, mul(2.0, x)))
-
-
-def scaled_erfc_slope(x: Value) -> Value:
-    """Return the derivative of `scaled_erfc`, that of its series: 2 x exp(x**2) erfc(x) - 2 / sqrt(pi) cancels."""
-    near = min(x, _LARGEST)
-    shift = add(near, 3.75)
-    slope = div(div(mul(7.5, polynomial(div(sub(near, 3.75), shift), _SCALED_ERFC_SLOPE)), shift), shift)
-    return div(sub(slope, mul(2.0, scaled_erfc(x))), add(1.0, mul(2.0, x)))
-
-
-_SCALED_ERFC_SLOPE = [k * c for k, c in enumerate(SCALED_ERFC)][1:]
 
 
 def _upper_tail(x: Value) -> Value:

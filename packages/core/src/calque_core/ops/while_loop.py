@@ -57,6 +57,7 @@ Value = Any
 CHECKPOINTS = 16  # the number of states that reverse mode keeps by default
 
 while_p = Primitive("while", multiple_results=True)
+while_p.takes_weak = True
 control_flow.add(while_p)
 
 
@@ -333,7 +334,9 @@ def fori_loop(
             f"{caller} got unroll={unroll!r} beside a traced bound, so the number of steps is not known. Give integers "
             "as bounds, or leave unroll out."
         )
-    start, stop = (x if is_weak else convert_element_type(strong(x), dtype) for x in (lower, upper))
+    start = lower if is_weak else convert_element_type(strong(lower), dtype)
+    is_fit = is_tracer(upper) and typeof(upper).dtype == dtype  # compared alone, it may be weak beside a strong counter
+    stop = upper if is_weak or is_fit else convert_element_type(strong(upper), dtype)
 
     @named_after(body_fun)  # so that messages name the user's function
     def step(state: CountedTo) -> CountedTo:

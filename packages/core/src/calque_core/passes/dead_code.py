@@ -8,12 +8,14 @@ Read next: `equal_equations.py`, the pass that often leaves dead code.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from operator import is_
 from typing import Any
 
+from calque_core.calls.api_util import describe_value
 from calque_core.epoch import rule_epoch
-from calque_core.frames.source import describe_function
+from calque_core.frames.source import describe_function, where
+from calque_core.jaxprs.arguments import check_is_jaxpr
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
 from calque_core.types.avals import short_repr
@@ -25,7 +27,8 @@ def dce_jaxpr(
     """Return `jaxpr` reduced to the outputs marked in `used_outputs`, and the mask of the inputs that it keeps.
 
     Unused inputs are dropped too, unless `instantiate` marks them (True keeps all).  Equations with effects stay.
-    Raises: ValueError if the length of a mask is wrong.
+    Raises: TypeError for a function in place of a jaxpr, and for one bool in place of `used_outputs`; ValueError if the
+    length of a mask is wrong.
 
     >>> from calque_core import ShapedArray, dce_jaxpr, stage
     >>> from calque_core.lax import cos, sin
@@ -33,6 +36,7 @@ def dce_jaxpr(
     >>> dce_jaxpr(jaxpr, [False, True])
     ({ lambda ; a:f64[]. let b:f64[] = cos a in (b,) }, [False, True])
     """
+    check_is_jaxpr("dce_jaxpr(jaxpr, used_outputs)", jaxpr)
     keep = [instantiate] * len(jaxpr.invars) if isinstance(instantiate, bool) else instantiate
     _check_mask("used_outputs", used_outputs, "outputs", jaxpr.outvars)
     _check_mask("instantiate", keep, "inputs", jaxpr.invars)
@@ -43,6 +47,8 @@ def dce_jaxpr(
 
 
 def _check_mask(name: str, mask: Sequence[bool], noun: str, atoms: Sequence[Atom]) -> None:
+    if not isinstance(mask, Sized):
+        raise TypeError(f"dce_jaxpr got {describe_value(mask)} as {name}{where()}. Give one bool for each {noun[:-1]}.")
     if len(mask) != len(atoms):
         raise ValueError(
             f"{name} has {len(mask)} bools, but the jaxpr has {len(atoms)} {noun}. Give one bool for each."
@@ -57,7 +63,7 @@ def _dce(jaxpr: Jaxpr, used_outputs: tuple[bool, ...], required: tuple[bool, ...
     for eqn in reversed(jaxpr.eqns):
         out = eqn.outvars[0] if len(eqn.outvars) == 1 else None
         is_whole = out in live and eqn.primitive.adapted["dce"] is None  # nearly always; 0.5 us sooner
-        smaller_eqn = eqn if is_whole else _dce_eqn(eqn, [v in live for v in eqn.outvars])
+        smaller_eqn = eqn if is_whole else _dce_eqn(eqn, tuple([v in live for v in eqn.outvars]))
         if smaller_eqn is not None:
             eqns.append(smaller_eqn)
             live.update(smaller_eqn.invars)
@@ -76,7 +82,7 @@ def _dce(jaxpr: Jaxpr, used_outputs: tuple[bool, ...], required: tuple[bool, ...
     return smaller, used_inputs
 
 
-def _dce_eqn(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn | None:
+def _dce_eqn(eqn: JaxprEqn, used_outputs: tuple[bool, ...]) -> JaxprEqn | None:
     """Return the equation with its used operands and results only; None if it is dead."""
     if not any(used_outputs) and not eqn.effects:
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from calque_core.jaxprs.arguments import check_is_jaxpr
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params, new_jaxpr_eqn
 from calque_core.jaxprs.walk import nested_jaxprs, replace_jaxprs
 from calque_core.primitives.conversion import convert_element_type_p
@@ -20,6 +21,7 @@ def inline_calls(jaxpr: Jaxpr) -> Jaxpr:
     """Return `jaxpr` with every `jit`, at any depth and in branches too, replaced by the equations inside it.
 
     The result computes the same, as one program, without the compilers of the `jit`s.
+    Raises: TypeError for a function in place of a jaxpr.
 
     >>> from calque_core import ShapedArray, inline_calls, stage
     >>> from calque_core.lax import jit_p, sin
@@ -28,6 +30,7 @@ def inline_calls(jaxpr: Jaxpr) -> Jaxpr:
     >>> inline_calls(outer)
     { lambda ; a:f64[]. let b:f64[] = sin a in (b,) }
     """
+    check_is_jaxpr("inline_calls(jaxpr)", jaxpr)
     programs = nested_jaxprs(jaxpr)
     holders = [eqn for program in programs for eqn in program.eqns if eqn.primitive is not jit_p]
     bodies = {id(body) for eqn in holders for body in jaxprs_in_params(eqn.params)}

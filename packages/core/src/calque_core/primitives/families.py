@@ -20,6 +20,7 @@ Kind = str | tuple[str, str]
 Column = tuple[str, str]  # a package of rules, and the package of the primitives that it serves
 
 columns: dict[str, tuple[Column, ...]] = {}  # by kind
+_packages = {"calque_core.primitives", "calque_core.ops"}  # of columns, and of the primitives that they serve
 _absent: set[str] = set()  # modules that a look-up has not found
 
 
@@ -61,6 +62,7 @@ def general_kind(kind: Kind) -> str:
 
 def declare_column(package: str, of: str, kinds: Iterable[str]) -> None:
     """Declare that a package has rules of some kinds for the primitives that the package `of` declares."""
+    _packages.update((package, of))
     for kind in kinds:
         column = columns.get(kind, ())
         if (package, of) not in column:
@@ -132,10 +134,7 @@ def is_family_module(module: str) -> bool:
 
     Nobody uses a primitive, or asks for a rule, before the import of such a module has ended.
     """
-    if module.startswith(("calque_core.ops.", "calque_core.primitives.")):
-        return True
-    packages = {package for column in columns.values() for pair in column for package in pair}
-    return any(module.startswith(f"{package}.") for package in packages)
+    return any(module.startswith(f"{package}.") for package in _packages)
 
 
 def declaring_module() -> str:

@@ -8,5 +8,5 @@ from __future__ import annotations
 from calque_core.primitives.primitive import Primitive
 
 jit_p = Primitive("jit", multiple_results=True)
-# Its rules are beside those of ops/jit.py.
-jit_p.family = jit_p.adapted.family = "calque_core.ops.jit"
+jit_p.family = jit_p.adapted.family = "calque_core.ops.jit"  # its rules are beside those of ops/jit.py
+jit_p.takes_weak = True

@@ -77,6 +77,7 @@ class Primitive(Uncopied):
         "linearity",
         "multiple_results",
         "name",
+        "takes_weak",
         "weak_kinds",
     )
     _in_words, _instead = "a primitive", "Import the module that declares it instead."
@@ -92,6 +93,7 @@ class Primitive(Uncopied):
         self.name = name
         self.linearity = linearity
         self.weak_kinds = ""  # dtype kinds: if all operands are weak and of these, so is the result, as in Python
+        self.takes_weak = False  # evaluates programs, where a Python scalar stays one under every setting
         self.is_elementwise = False  # acts on each element alone; operands have equal shapes or rank 0
         self.multiple_results = multiple_results
         self.effects = effects
@@ -279,7 +281,7 @@ class Primitive(Uncopied):
         """
 
         def abstract(*avals: Any, **params: Any) -> Any:
-            vmas = [aval.vma for aval in avals]
+            vmas = tuple([aval.vma for aval in avals])
             if not here().varying_axes and not any(vmas):
                 return rule(*avals, **params)
             vma_rule = self.adapted["vma"]
@@ -326,11 +328,10 @@ def results_of(primitive: Primitive, operands: Iterable[Any], params: Mapping[st
 def bind_checked(primitive: Primitive, *args: Any, **params: Any) -> Any:
     """Run the type rule, then bind: for primitives whose evaluation accepts operands that the type rule refuses.
 
-    >>> import numpy as np
-    >>> from calque_core import lax
     >>> from calque_core.extend import bind_checked
-    >>> bind_checked(lax.top_k_p, np.array([3, 1, 2]), k=2, axis=0)
-    [array([3, 2]), array([0, 2], dtype=int32)]
+    >>> from calque_core.lax import neg_p
+    >>> bind_checked(neg_p, 2.0)
+    -2.0
     """
     primitive.abstract(*map(typeof, args), **params)
     return primitive.bind(*args, **params)

@@ -20,7 +20,7 @@ def long_type(aval: Any) -> str:
     >>> long_type(ShapedArray((2,), "float32"))
     'float32[2]'
     """
-    return repr(aval).removeprefix("~")
+    return str(aval).removeprefix("~")
 
 
 def autodidax_rows(jaxpr: Jaxpr, options: Options, indent: int = 0) -> Iterator[Any]:

@@ -20,6 +20,7 @@ from calque_core.context import DEFAULT_SETTINGS, AxisEnv, AxisNames, entered, h
 from calque_core.epoch import rule_epoch
 from calque_core.errors import JaxprTypeError
 from calque_core.frames.source import describe_function, where
+from calque_core.jaxprs.arguments import check_is_jaxpr
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.jaxprs.named_axes import axes_around
 from calque_core.jaxprs.walk import nested_jaxprs
@@ -48,13 +49,15 @@ def check_jaxpr(jaxpr: Jaxpr) -> JaxprType:
     """Check a jaxpr and its inner jaxprs; return its type.
 
     Raises: JaxprTypeError if a variable is unbound or bound twice, or if the type of a constant, an operand or a result
-    is not the declared one; with the variable and the equation as `jaxpr` prints them, and the user's line.
+    is not the declared one; with the variable and the equation as `jaxpr` prints them, and the user's line; TypeError
+    for a function in place of a jaxpr.
 
     >>> from calque_core import ShapedArray, check_jaxpr, stage
     >>> from calque_core.lax import sin
     >>> check_jaxpr(stage(lambda x: [sin(x)], [ShapedArray((3,), "float64")]))
     (float64[3]) -> (float64[3])
     """
+    check_is_jaxpr("check_jaxpr(jaxpr)", jaxpr)
     axes, context = axes_around(jaxpr), here()
     for inner in nested_jaxprs(jaxpr):
         axis_env = (*context.axis_env, *axes[id(inner)].axis_env)

@@ -89,7 +89,7 @@ class JaxprTrace(Trace):
             return decompose(self, primitive, [self.tracer(x) for x in invars], params, "abstract_eval")
         position = current_position(2)  # skips its own frame and this one
         if not here().settings.enable_x64 and not _narrows(primitive, invars, params):
-            invars, params = self._in_32_bits(invars, params, position)
+            invars, params = self._in_32_bits(invars, params, position, primitive.takes_weak)
         try:
             avals = abstract(*map(aval_of, invars), **params)
         except Exception as error:
@@ -112,13 +112,13 @@ class JaxprTrace(Trace):
         return record(self, current_position(4), *operands)
 
     def _in_32_bits(
-        self, invars: list[Atom], params: dict[str, Any], position: Position | None
+        self, invars: list[Atom], params: dict[str, Any], position: Position | None, takes_weak: bool
     ) -> tuple[list[Atom], dict[str, Any]]:
         """Return operands and parameters in 32 bits, as evaluation does; a program declares its own types."""
         if next(jaxprs_in_params(params), None) is None:
             invars = [self._narrow(x, position) for x in invars]
             params = {name: _canonical_parameter(value) for name, value in params.items()}
-        is_weak = all(getattr(x.aval, "weak_type", False) for x in invars)
+        is_weak = takes_weak or all(getattr(x.aval, "weak_type", False) for x in invars)
         return invars if is_weak else list(map(_as_32_bits, invars)), params
 
     def _narrow(self, x: Atom, position: Position | None) -> Atom:

@@ -123,7 +123,8 @@ class EvalTrace(Trace):
                 return _evaluate_other(primitive, args, params)
         is_resting = here().settings is DEFAULT_SETTINGS
         if not is_resting and not (primitive.weak_kinds and all(type(x) in _PYTHON_SCALARS for x in args)):
-            args = [canonical_value(x) for x in args]
+            kept = _PYTHON_SCALARS if primitive.takes_weak else ()
+            args = [x if type(x) in kept else canonical_value(x) for x in args]
         if primitive.is_leaf or here().trace is self:
             out = primitive.impl(*args, **params)
         else:

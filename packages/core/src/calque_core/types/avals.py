@@ -22,6 +22,8 @@ import numpy as np
 from calque_core.context import DEFAULT_SETTINGS, Settings, here
 from calque_core.frames.source import current_call, where
 from calque_core.types.dtypes import (
+    ML_DTYPES,
+    SHORT_DTYPES,
     _canonical,
     _scalar_dtype,
     canonicalize_dtype,
@@ -44,7 +46,8 @@ Value = Any
 class AbstractValue:
     """The type of a value: one jaxpr serves all values with equal types.
 
-    `str` gives the spelling of messages (`float32[2,3]`), `str_short` the spelling of jaxprs (`f32[2,3]`).
+    `str` gives the spelling of messages (`float32[2,3]`, and `~float32[]` for a weak type), `str_short` the spelling of
+    jaxprs (`f32[2,3]`).
     """
 
     __slots__ = ()
@@ -142,14 +145,14 @@ class ShapedArray(AbstractValue):
         return self.strip_weak_type() if is_float(self.dtype) else shaped_array(self.shape, float0).varying(self.vma)
 
     def str_short(self) -> str:
-        """Return the short form: `f32[2,3]`."""
+        """Return the short form: `f32[2,3]`; it does not show whether the type is weak, nor do jaxprs."""
         return f"{short_name(self.dtype)}[{','.join(map(str, self.shape))}]{_axes_text(self.vma)}"
 
     def __str__(self) -> str:
-        return f"{dtype_name(self.dtype)}[{','.join(map(str, self.shape))}]{_axes_text(self.vma)}"
+        sizes = ",".join(map(str, self.shape))
+        return f"{'~' * self.weak_type}{dtype_name(self.dtype)}[{sizes}]{_axes_text(self.vma)}"
 
-    def __repr__(self) -> str:
-        return f"{'~' * self.weak_type}{self}"
+    __repr__ = __str__
 
     def __reduce__(self) -> Any:
         return ShapedArray, (self.shape, self.dtype, self.weak_type, self.vma)
@@ -292,9 +295,10 @@ def _refusal(x: Value) -> str | None:
 def _dtype_advice(dtype: np.dtype[Any]) -> str:
     """Return the advice for an array of a dtype that is no number."""
     if dtype.type is np.void and dtype.names is None and dtype.itemsize <= 2:
+        example = next(iter(SHORT_DTYPES))
         return (
-            "NumPy's files keep the bytes of bfloat16 and of other dtypes of ml_dtypes, and not their names. "
-            "Name the dtype again: x.view(ml_dtypes.bfloat16)."
+            f"NumPy's files keep the bytes of {example} and of other dtypes of {ML_DTYPES}, and not their names. "
+            f"Name the dtype again: x.view({ML_DTYPES}.{example})."
         )
     return "Convert it to a number dtype first."
 

@@ -3,17 +3,19 @@
 With `enable_x64` off, operands of 64 bits are converted to 32 bits before the operation.  `float0` is the tangent dtype
 of integers: its elements have no bytes.
 
-`SHORT_FLOATS` and `SHORT_INTEGERS` are dtypes of 4 to 16 bits that the package `ml_dtypes` defines beside NumPy's.
+`SHORT_DTYPES` is the table of short dtypes: dtypes of 4 to 16 bits that the package `ml_dtypes` defines beside NumPy's.
+All that code asks about one of them is in its row, or is in `finfo` and `iinfo`; no other module names a short dtype.
 NumPy says "V" for the kind of each of them, so code asks `kind_of`, or the attribute `kind` of a type.  `ml_dtypes` is
 optional, and is imported when a program names one of its dtypes.
 
-Read next: `promotion.py`, the dtype of an operation on operands of several dtypes; `limits.py`, the greatest numbers.
+Read next: `promotion.py`, the dtype of an operation on operands of several dtypes; `limits.py`, the greatest numbers;
+`hierarchy.py`, the kinds of dtypes by name and by class.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from functools import cache
 from typing import Any
 
@@ -21,6 +23,7 @@ import numpy as np
 
 from calque_core.context import Settings, here
 from calque_core.frames.source import where
+from calque_core.record import Record
 from calque_pytree import static_key
 
 float0 = np.dtype([("float0", np.void, 0)])
@@ -33,19 +36,45 @@ _NARROW = {
     np.dtype("longdouble"): np.dtype("float32"),  # where it differs from float64
     np.dtype("clongdouble"): np.dtype("complex64"),
 }
-_STEMS = {"float": "f", "uint": "u", "int": "i", "complex": "c", "bfloat": "bf"}
+_STEMS = {"float": "f", "uint": "u", "int": "i", "complex": "c"}
 REGISTERED = 2  # the `isbuiltin` of a dtype that another package registered with NumPy
 _NO_NUMBER = "Use a bool, integer, float or complex dtype"
 _CONVERT = "Convert to a dtype of NumPy's first, such as int8 or float32"
 
+ML_DTYPES = "ml_dtypes"  # the package of the short dtypes
+
+
+class ShortDtype(Record):
+    """A row of `SHORT_DTYPES`; `docs/adding_a_dtype.md` says who asks for each column."""
+
+    kind: str  # "f", "i" or "u"
+    bits: int  # of an element; arrays keep one of fewer than 8 in a byte
+    printed: str  # the name in jaxprs
+    ir_type: str  # the name in StableHLO
+    wide: str  # NumPy's dtype that holds all its numbers, in which many elements are combined
+    dlpack_code: int | None  # None: DLPack packs elements of fewer than 8 bits, and calque does not
+    promotes: bool  # whether a float has a common dtype with other floats
+    is_random: bool  # whether random numbers may have it
+
+
+SHORT_DTYPES: Mapping[str, ShortDtype] = {
+    #                                 kind  bits printed           ir_type          wide       dlpack promotes is_random
+    "bfloat16":           ShortDtype("f", 16, "bf16",           "bf16",          "float32", 4,    True,  True),
+    "float8_e3m4":        ShortDtype("f", 8,  "f8_e3m4",        "f8E3M4",        "float32", 7,    False, False),
+    "float8_e4m3":        ShortDtype("f", 8,  "f8_e4m3",        "f8E4M3",        "float32", 8,    False, False),
+    "float8_e4m3b11fnuz": ShortDtype("f", 8,  "f8_e4m3b11fnuz", "f8E4M3B11FNUZ", "float32", 9,    False, False),
+    "float8_e4m3fn":      ShortDtype("f", 8,  "f8_e4m3fn",      "f8E4M3FN",      "float32", 10,   False, False),
+    "float8_e4m3fnuz":    ShortDtype("f", 8,  "f8_e4m3fnuz",    "f8E4M3FNUZ",    "float32", 11,   False, False),
+    "float8_e5m2":        ShortDtype("f", 8,  "f8_e5m2",        "f8E5M2",        "float32", 12,   False, False),
+    "float8_e5m2fnuz":    ShortDtype("f", 8,  "f8_e5m2fnuz",    "f8E5M2FNUZ",    "float32", 13,   False, False),
+    "float4_e2m1fn":      ShortDtype("f", 4,  "f4_e2m1fn",      "f4E2M1FN",      "float32", None, False, False),
+    "int4":               ShortDtype("i", 4,  "i4",             "i4",            "int8",    None, False, False),
+    "uint4":              ShortDtype("u", 4,  "u4",             "ui4",           "int8",    None, False, False),
+}  # fmt: skip
+
 # The remaining dtypes of ml_dtypes are refused.  XLA has no operations on them, or wrong ones: where it compiles for
 # integers of 2 bits it may end the process; float8_e8m0fnu has neither zero nor sign, and XLA makes NaN of 2**-127.
-SHORT_FLOATS = frozenset(
-    ("bfloat16", "float4_e2m1fn", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn",
-     "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
-)  # fmt: skip
-SHORT_INTEGERS = frozenset(("int4", "uint4"))
-SHORT_DTYPES = SHORT_FLOATS | SHORT_INTEGERS
+REFUSED_DTYPES = {"float8_e8m0fnu": (14, 8)}  # that other libraries export: the code and the bits of DLPack
 
 
 @static_key.register(np.generic)
@@ -54,7 +83,7 @@ def _key_of_scalar(value: np.generic) -> Hashable:
 
 
 def has_short_dtype(x: Any) -> bool:
-    """Tell whether `x` is an array of a dtype of ml_dtypes, which NumPy's own functions do not take as theirs.
+    """Tell whether `x` is an array of a short dtype, which NumPy's own functions do not take as theirs.
 
     >>> import numpy as np
     >>> from calque_core.extend import has_short_dtype
@@ -71,11 +100,11 @@ def short_dtype(name: str, module: str) -> type[np.generic]:
     Raises: AttributeError if no `ml_dtypes` that defines it is installed.
     """
     try:
-        scalar_type: type[np.generic] = getattr(importlib.import_module("ml_dtypes"), name)
+        scalar_type: type[np.generic] = getattr(importlib.import_module(ML_DTYPES), name)
     except (ModuleNotFoundError, AttributeError):
         raise AttributeError(
             f"{module}.{name} is a dtype of a package that is not installed, or is too old. Install it: "
-            "pip install --upgrade ml_dtypes.",
+            f"pip install --upgrade {ML_DTYPES}.",
             name=name,
         ) from None
     return scalar_type
@@ -168,8 +197,9 @@ def kind_of(dtype: np.dtype[Any]) -> str:
     >>> kind_of(np.dtype("uint8")), kind_of(float0)
     ('u', 'V')
     """
-    if dtype.name in SHORT_DTYPES:
-        return "f" if dtype.name in SHORT_FLOATS else dtype.name[0]
+    row = SHORT_DTYPES.get(dtype.name)
+    if row is not None:
+        return row.kind
     return dtype.kind if dtype.kind in "biufc" and dtype.isbuiltin != REGISTERED else "V"
 
 
@@ -219,8 +249,12 @@ def short_name(dtype: np.dtype[Any]) -> str:
     """
     if dtype == float0:
         return "float0"
-    stem = next((stem for stem in _STEMS if dtype.name.startswith(stem)), "")
-    return _STEMS.get(stem, "") + dtype.name[len(stem) :]
+    name = dtype.name  # which takes NumPy 5 us
+    row = SHORT_DTYPES.get(name)
+    if row is not None:
+        return row.printed
+    stem = next((stem for stem in _STEMS if name.startswith(stem)), "")
+    return _STEMS.get(stem, "") + name[len(stem) :]
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
@@ -232,59 +266,3 @@ def is_float(dtype: np.dtype[Any]) -> bool:
     (True, False)
     """
     return kind_of(dtype) in "fc"
-
-
-def issubdtype(dtype: Any, parent: Any) -> bool:
-    """Tell whether `dtype` lies below `parent` in NumPy's type hierarchy, where `SHORT_DTYPES` have places too.
-
-    >>> import numpy as np
-    >>> from calque_core import issubdtype
-    >>> issubdtype(np.float32, np.floating), issubdtype(np.integer, np.number)
-    (True, True)
-    """
-    if dtype in _ABSTRACT:
-        return bool(np.issubdtype(dtype, parent))
-    dtype = as_dtype(dtype)
-    if dtype == float0:
-        return False
-    if dtype.name not in SHORT_DTYPES:
-        return bool(np.issubdtype(dtype, as_dtype(parent) if isinstance(parent, str) else parent))
-    if parent in _ABSTRACT:
-        return issubclass(_SHORT_CLASSES[kind_of(dtype)], parent)
-    return bool(dtype == as_dtype(parent))
-
-
-_SHORT_CLASSES = {"i": np.signedinteger, "u": np.unsignedinteger, "f": np.floating}
-_ABSTRACT = (
-    np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact, np.floating,
-    np.complexfloating, np.flexible, np.character,
-)  # fmt: skip
-
-
-def isdtype(dtype: Any, kind: Any) -> bool:
-    """Tell whether `dtype` is of a kind: a dtype, one of the names of kinds below, or a tuple of both.
-
-    The names are those of the array API: "bool", "signed integer", "unsigned integer", "integral", "real floating",
-    "complex floating" and "numeric".
-    Raises: ValueError for another name.
-
-    >>> import numpy as np
-    >>> from calque_core import isdtype
-    >>> isdtype(np.float32, "real floating"), isdtype(np.int8, ("bool", np.int8)), isdtype(bool, "numeric")
-    (True, True, False)
-    """
-    if isinstance(kind, tuple):
-        return any(isdtype(dtype, one) for one in kind)
-    if isinstance(kind, str) and kind in _KINDS:
-        return kind_of(as_dtype(dtype)) in _KINDS[kind]
-    try:
-        return as_dtype(dtype) == as_dtype(kind)
-    except TypeError:
-        names = ", ".join(map(repr, _KINDS))
-        raise ValueError(f"isdtype got the kind {kind!r}. Give a dtype, one of {names}, or a tuple of them.") from None
-
-
-_KINDS = {
-    "bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu", "real floating": "f",
-    "complex floating": "c", "numeric": "iufc",
-}  # fmt: skip

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from calque_core.types.avals import is_array_like, typeof
-from calque_core.types.dtypes import SHORT_DTYPES, SHORT_FLOATS, SHORT_INTEGERS, as_dtype, kind_of, native_dtype
+from calque_core.types.dtypes import ML_DTYPES, SHORT_DTYPES, as_dtype, kind_of, native_dtype
 
-_HALF, _SINGLE, _INT8 = np.dtype("float16"), np.dtype("float32"), np.dtype("int8")
+_HALF, _SINGLE = np.dtype("float16"), np.dtype("float32")
 
 
 def finfo(dtype: Any) -> Any:
@@ -53,7 +53,7 @@ def _dtype_of(x: Any) -> np.dtype[Any]:
 @cache
 def _limits(dtype: np.dtype[Any]) -> Any:
     """Return the `finfo` or `iinfo` of a dtype, from the package that defines the dtype."""
-    package = importlib.import_module("ml_dtypes") if dtype.name in SHORT_DTYPES else np
+    package = importlib.import_module(ML_DTYPES) if dtype.name in SHORT_DTYPES else np
     return package.iinfo(dtype) if kind_of(dtype) in "iu" else package.finfo(dtype)
 
 
@@ -66,17 +66,17 @@ def bit_width(dtype: np.dtype[Any]) -> int:
     >>> bit_width(np.dtype("float32"))
     32
     """
-    if dtype.name in SHORT_INTEGERS or dtype.name == "float4_e2m1fn":
-        return int(_limits(dtype).bits)
-    return 8 * dtype.itemsize
+    row = SHORT_DTYPES.get(dtype.name)
+    return 8 * dtype.itemsize if row is None else row.bits
 
 
 @cache
 def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype in which many elements are combined, before the result is converted to `dtype`.
 
-    Half precision counts to 2048 and bfloat16 to 256, so both are summed in single precision; integers of 4 bits are
-    combined in 8, and wrap around at the end.  A ufunc takes no dtype of another byte order than the machine's.
+    Half precision counts to 2048, so it is summed in single precision.  Short dtypes have theirs in their table:
+    integers of 4 bits are combined in 8, and wrap around at the end.  A ufunc takes no dtype of another byte order than
+    the machine's.
 
     >>> import numpy as np
     >>> from calque_core.extend import wide_dtype
@@ -84,7 +84,10 @@ def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     (dtype('float32'), dtype('int32'))
     """
     dtype = native_dtype(dtype)
-    return _SINGLE if dtype == _HALF or dtype.name in SHORT_FLOATS else _INT8 if dtype.name in SHORT_INTEGERS else dtype
+    row = SHORT_DTYPES.get(dtype.name)
+    if row is not None:
+        return np.dtype(row.wide)
+    return _SINGLE if dtype == _HALF else dtype
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:

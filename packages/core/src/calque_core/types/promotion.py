@@ -1,15 +1,16 @@
 """Promotion: the dtype of an operation on operands of several dtypes.
 
-One idea: NumPy's dtypes promote as in NumPy 2, and the dtypes that `ml_dtypes` adds promote by one table, jax's:
+One idea: NumPy's dtypes promote as in NumPy 2, and short dtypes promote by one table, jax's:
 
 | operand | bool | integer | float16 | wider float or complex | another short float | Python int | float | complex |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
-| bfloat16 | bfloat16 | bfloat16 | float32 | the other dtype | none | bfloat16 | bfloat16 | complex64 |
-| float of 4 or 8 bits | kept | kept | none | none | none | kept | kept | none |
-| integer of 4 bits | kept | none | none | none | none | kept | none | none |
+| float that promotes | kept | kept | float32 | the other dtype | none | kept | kept | complex64 |
+| other short float | kept | kept | none | none | none | kept | kept | none |
+| short integer | kept | none | none | none | none | kept | none | none |
 
-Where a cell says none, the operation is refused, and the program converts.  Python scalars are weak: one that is no
-higher in kind than the other operand takes its dtype.
+The column `promotes` of `SHORT_DTYPES` tells the first row from the second.  Where a cell says none, the operation is
+refused, and the program converts.  Python scalars are weak: one that is no higher in kind than the other operand takes
+its dtype.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ import numpy as np
 
 from calque_core.context import Settings, here
 from calque_core.types.dtypes import (
+    ML_DTYPES,
     SHORT_DTYPES,
-    SHORT_INTEGERS,
     _canonical,
     _scalar_dtype,
     canonicalize_dtype,
@@ -37,7 +38,7 @@ _ORDER_OF_KIND = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3, "V": 4}
 def promote_types(a: Any, b: Any) -> np.dtype[Any]:
     """Return the dtype of a result computed from strongly typed operands of dtypes `a` and `b`.
 
-    Raises: TypeError if they have no common dtype: a float of 8 bits beside another float, int4 beside int8.
+    Raises: TypeError if they have no common dtype: a float of 8 bits beside another float, 4 bits beside 8.
 
     >>> import numpy as np
     >>> from calque_core import promote_types
@@ -49,18 +50,21 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
 
 def _promote(dtypes: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
     """Return the common dtype of strong operands."""
-    short = next((dtype for dtype in dtypes if dtype.name in SHORT_DTYPES), None)
-    if short is None:
+    added = [dtype for dtype in dtypes if dtype.isbuiltin != 1]  # it is 1 for NumPy's, whose names take 5 us
+    rows = {dtype: SHORT_DTYPES[dtype.name] for dtype in added if dtype.name in SHORT_DTYPES}
+    if not rows:
         return np.result_type(*dtypes)
+    short = next(iter(rows))
     others = [dtype for dtype in dtypes if dtype != short and kind_of(dtype) != "b"]
-    if short.name not in SHORT_INTEGERS:
-        others = [dtype for dtype in others if is_float(dtype) or dtype.name in SHORT_INTEGERS]
+    if rows[short].kind == "f":
+        others = [dtype for dtype in others if is_float(dtype) or dtype in rows]
     if not others:
         return short
     for dtype in (short, *others):
-        if dtype.name in SHORT_DTYPES and dtype.name != "bfloat16":
+        if dtype in rows and not rows[dtype].promotes:
             raise TypeError(_no_common_dtype(dtype, next(d for d in (short, *others) if d != dtype).name))
-    return np.result_type(np.float32, *others)  # bfloat16 and float16: neither contains all values of the other dtype
+    # Of two floats of 16 bits, neither contains all values of the other dtype.
+    return np.result_type(*(np.dtype(rows[dtype].wide) if dtype in rows else dtype for dtype in (short, *others)))
 
 
 def can_cast(old: np.dtype[Any], new: np.dtype[Any], casting: str) -> bool:
@@ -71,7 +75,7 @@ def can_cast(old: np.dtype[Any], new: np.dtype[Any], casting: str) -> bool:
     >>> can_cast(np.dtype("int8"), np.dtype("float32"), "same_kind")
     True
     """
-    if not {old.name, new.name} & SHORT_DTYPES:
+    if not {old.name, new.name} & SHORT_DTYPES.keys():
         return bool(np.can_cast(old, new, casting))  # type: ignore[arg-type]
     if casting == "unsafe":
         return True
@@ -81,10 +85,10 @@ def can_cast(old: np.dtype[Any], new: np.dtype[Any], casting: str) -> bool:
 
 
 def _no_common_dtype(short: np.dtype[Any], other: str) -> str:
-    target = "int8" if short.name in SHORT_INTEGERS else "float32"
     return (
-        f"{short} and {other} have no common dtype: calque does not widen a dtype of 8 bits or fewer of ml_dtypes "
-        f"without a conversion. Convert one of the operands first, for example with x.astype('{target}')."
+        f"{short} and {other} have no common dtype: calque does not widen a dtype of 8 bits or fewer of {ML_DTYPES} "
+        "without a conversion. Convert one of the operands first, for example with "
+        f"x.astype('{SHORT_DTYPES[short.name].wide}')."
     )
 
 
@@ -108,8 +112,8 @@ def _weak_promotion(dtypes: tuple[np.dtype[Any], ...], kinds: tuple[type, ...], 
     strong = _canonical(_promote(dtypes), settings.enable_x64)
     if not kinds or _KIND_ORDER[highest] <= _ORDER_OF_KIND[kind_of(strong)]:
         return strong
-    is_short = strong.name in SHORT_DTYPES and strong.name != "bfloat16"
-    if is_short and (highest is complex or strong.name in SHORT_INTEGERS):
+    row = SHORT_DTYPES.get(strong.name)
+    if row is not None and not row.promotes and (highest is complex or row.kind != "f"):
         raise TypeError(_no_common_dtype(strong, highest.__name__))
     if highest is complex and is_float(strong):
         return np.result_type(strong, np.complex64) if strong.itemsize <= 4 else _canonical(np.dtype("c16"), True)

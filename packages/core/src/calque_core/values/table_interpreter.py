@@ -16,9 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from calque_core.calls.api_util import describe_value
 from calque_core.context import open_scopes, own_context
 from calque_core.frames.scopes import within_scopes
 from calque_core.frames.source import add_place, where
+from calque_core.jaxprs.arguments import check_is_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal, has_jaxpr
 from calque_core.memory.separate import copy_shared
 from calque_core.ops.cond import cond_p, join_constants
@@ -33,7 +35,7 @@ from calque_core.primitives.rules import missing_rule
 from calque_core.staging.stage import stage
 from calque_core.traces.trace import current_trace, evaluation, only_evaluates
 from calque_core.traces.tracer import Tracer
-from calque_core.types.avals import is_array_like, typeof
+from calque_core.types.avals import is_array_like, short_repr, typeof
 from calque_core.values.value_layouts import Layouts, Program, Targets, constant_layout
 from calque_core.values.value_programs import cond_on_values, platform_on_values, scan_on_values, while_on_values
 from calque_core.values.value_shards import shard_map_on_values
@@ -61,7 +63,8 @@ def interpret(
 
     `on_eqn(eqn, args, outs)` is called after every equation, also in inner programs, with the lists of its values.  A
     traced loop is one equation for all its steps, with tracers as values.
-    Raises: TypeError for a wrong number of arguments, and for rules that change the type of a loop's carry;
+    Raises: TypeError for arguments in another order, for a function in place of a jaxpr, for a wrong number of
+    arguments, and for rules that change the type of a loop's carry;
     MissingRuleError for a primitive that holds programs and has no rule, in `rules` or of kind "interpret";
     NotImplementedError where a derivative rule would be lost.
 
@@ -75,12 +78,30 @@ def interpret(
     add [6.0, 3.0] [9.0]
     [9.0]
     """
+    _check_program(jaxpr, rules)
     if len(args) != len(jaxpr.invars):
         raise TypeError(
             f"interpret got {len(args)} arguments, but the jaxpr has {len(jaxpr.invars)} inputs. Pass one argument for "
             "each input."
         )
     return copy_shared(_run(jaxpr, _Table(rules, default, on_eqn), args), jaxpr.consts, args)
+
+
+def _check_program(jaxpr: Any, rules: Any) -> None:
+    """Check that the first two arguments are a jaxpr and a table of rules.  Raises: TypeError."""
+    call = "interpret(jaxpr, rules, *args)"
+    check_is_jaxpr(call, jaxpr)
+    if not isinstance(rules, Mapping):
+        raise TypeError(
+            f"interpret got {describe_value(rules)} as its rules{where()}. Write {call}, with a dict from primitives "
+            "to functions; {} is the table without rules."
+        )
+    if type(rules) is dict and not all(isinstance(primitive, Primitive) for primitive in rules):
+        key = next(key for key in rules if not isinstance(key, Primitive))
+        raise TypeError(
+            f"interpret got a rule for {short_repr(key)}{where()}, which is no primitive. Give the primitive: "
+            "{lax.sin_p: rule}."
+        )
 
 
 class _Table(NamedTuple):

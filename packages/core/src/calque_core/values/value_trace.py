@@ -234,12 +234,12 @@ class ValueTrace(Trace):
         if primitive.adapted[self.kind] is None:
             value_rule = primitive.adapted["value"]
             if value_rule is not None:
-                return value_rule(self, args, **params)  # type: ignore[no-any-return]
+                return value_rule(self, tuple(args), **params)  # type: ignore[no-any-return]
             if primitive is convert_element_type_p and params["new_dtype"] == args[0].aval.dtype:
                 return [ValueTracer(self, args[0].value, *self._types(primitive, args, params))]  # weak or strong
             if params and has_jaxpr(params):
                 return self._run_inline(primitive, args, params)
-        outs = run_under(self.parent, self.apply, primitive, [self.unwrap(x) for x in args], params)
+        outs = run_under(self.parent, self.apply, primitive, tuple([self.unwrap(x) for x in args]), params)
         if outs is NotImplemented:
             if primitive.adapted["decomposition"] is None:
                 raise self._missing(primitive)

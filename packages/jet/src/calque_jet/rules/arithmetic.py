@@ -1,4 +1,4 @@
-"""The Taylor rules of arithmetic, sizes and signs.
+"""The Taylor rules of arithmetic, whole powers, sizes and signs.
 
 Where a derivative does not exist, the conventions of the derivative rules hold at every order: max and min share
 equally at a tie, abs has the coefficients of its operand at 0.
@@ -22,6 +22,8 @@ from calque_core.lax import (
     div_p,
     eq,
     ge,
+    integer_pow,
+    integer_pow_p,
     max,
     max_p,
     min,
@@ -34,6 +36,8 @@ from calque_core.lax import (
     select,
     sign,
     sign_p,
+    square,
+    square_p,
     sub,
     sub_p,
 )
@@ -46,9 +50,12 @@ from calque_jet.series import (
     minus,
     over,
     plus,
+    power,
     quotient,
     spread_each,
+    square_coefficient,
     times,
+    whole_power,
 )
 
 Value = Any
@@ -113,6 +120,24 @@ def min_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
     x_terms = weigh(xs, lambda: share(less_equal(x, y), less(x, y), out))
     y_terms = weigh(ys, lambda: share(greater_equal(x, y), greater(x, y), out))
     return out, [plus(a, b) for a, b in zip(x_terms, y_terms)]
+
+
+# Whole powers
+
+
+@square_p.def_rule("jet")
+def square_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
+    xs = [*primals, *series[0]]
+    return square(*primals), [square_coefficient(xs, k) for k in range(1, len(xs))]
+
+
+@integer_pow_p.def_rule("jet")
+def integer_pow_jet(primals: Sequence[Value], series: Sequence[Series], *, y: int) -> Result:
+    (x,) = primals
+    out, xs = integer_pow(x, y), [x, *series[0]]
+    if y == 0:
+        return out, [None] * len(series[0])
+    return out, (whole_power(xs, y) if y > 0 else power(out, xs, float(y)))[1:]
 
 
 # Size and sign

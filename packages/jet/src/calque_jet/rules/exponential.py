@@ -21,8 +21,6 @@ from calque_core.lax import (
     exp_p,
     expm1,
     expm1_p,
-    integer_pow,
-    integer_pow_p,
     log,
     log1p,
     log1p_p,
@@ -34,8 +32,6 @@ from calque_core.lax import (
     select,
     sqrt,
     sqrt_p,
-    square,
-    square_p,
 )
 from calque_jet.rules.arithmetic import is_complex
 from calque_jet.series import (
@@ -62,12 +58,6 @@ Value = Any
 # Powers and roots
 
 MAX_PRODUCTS = 64  # whole powers up to this exponent are products, which have derivatives at x = 0, too
-
-
-@square_p.def_rule("jet")
-def square_jet(primals: Sequence[Value], series: Sequence[Series]) -> Result:
-    xs = [*primals, *series[0]]
-    return square(*primals), [square_coefficient(xs, k) for k in range(1, len(xs))]
 
 
 @sqrt_p.def_rule("jet")
@@ -121,15 +111,6 @@ def whole_number(y: Value) -> int | None:
     if is_tracer(y) or typeof(y).shape or is_complex(y) or not 0 <= y <= MAX_PRODUCTS:
         return None
     return int(y) if int(y) == y else None
-
-
-@integer_pow_p.def_rule("jet")
-def integer_pow_jet(primals: Sequence[Value], series: Sequence[Series], *, y: int) -> Result:
-    (x,) = primals
-    out, xs = integer_pow(x, y), [x, *series[0]]
-    if y == 0:
-        return out, [None] * len(series[0])
-    return out, (whole_power(xs, y) if y > 0 else power(out, xs, float(y)))[1:]
 
 
 # Exponentials and logarithms

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, lax, typeof
-from calque_core.extend import dtype_name, kind_of, scalar_dtype, where
+from calque_core.extend import SHORT_DTYPES, dtype_name, kind_of, scalar_dtype, where
 from calque_core.extend.numpy_functions import broadcast_to, dtype_argument, integers
 from calque_core.lax import broadcast_shapes
 from calque_numpy.key_arrays import KeyArray
@@ -24,7 +24,8 @@ DType = Any
 
 _UINT32 = np.dtype("uint32")
 _SINGLE = np.dtype("float32")
-_FLOATS = {np.dtype("float16"), _SINGLE, np.dtype("float64")}
+_FLOATS: tuple[DType, ...] = (np.dtype("float16"), _SINGLE, np.dtype("float64"))
+_SHORT_FLOATS = tuple(name for name, row in SHORT_DTYPES.items() if row.is_random)
 
 
 def check_key(name: str, key: Value) -> Value:
@@ -64,17 +65,22 @@ def check_shape(name: str, shape: Sequence[int]) -> Shape:
 def float_argument(name: str, dtype: DType) -> np.dtype[Any]:
     """Return the argument `dtype` of the function `name` as a dtype; the default float for None.
 
-    Raises: TypeError unless it is bfloat16, float16, float32 or float64.
+    Raises: TypeError unless it is a float of 16, 32 or 64 bits.
     """
     float_dtype = scalar_dtype(float) if dtype is None else dtype_argument(dtype)
     if not is_random_float(float_dtype):
-        raise TypeError(f"{name}{where()}: dtype is {float_dtype}. Use bfloat16, float16, float32 or float64.")
+        raise TypeError(f"{name}{where()}: dtype is {float_dtype}. Use {_choice_of_floats()}.")
     return float_dtype
 
 
 def is_random_float(dtype: np.dtype[Any]) -> bool:
-    """Tell whether random numbers may have a dtype; bfloat16 is known without the package that defines it."""
-    return dtype in _FLOATS or (kind_of(dtype) == "f" and dtype_name(dtype) == "bfloat16")
+    """Tell whether random numbers may have a dtype; short floats are known without the package that defines them."""
+    return dtype in _FLOATS or dtype_name(dtype) in _SHORT_FLOATS
+
+
+def _choice_of_floats() -> str:
+    *names, last = (*_SHORT_FLOATS, *map(dtype_name, _FLOATS))
+    return f"{', '.join(names)} or {last}"
 
 
 def at_least_single(dtype: np.dtype[Any]) -> np.dtype[Any]:

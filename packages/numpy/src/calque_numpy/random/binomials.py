@@ -54,7 +54,7 @@ def binomial(key: Value, n: Value, p: Value, shape: Sequence[int] | None = None,
 
 
 def _dtype_of_counts(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return float32 for bfloat16, whose 8 bits cannot count beyond 256; other floats are kept."""
+    """Return float32 for a short float, whose digits do not count far; other floats are kept."""
     return dtype if dtype in _NUMPY_FLOATS else _SINGLE
 
 

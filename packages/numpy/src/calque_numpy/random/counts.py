@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+import calque_special
 from calque_core import finfo, iinfo, lax, typeof
 from calque_core.extend.numpy_functions import broadcast_to
 from calque_numpy.random.arguments import check_key, float_of, integer_argument, parameters
@@ -125,7 +126,7 @@ def _by_rejection(key: Value, rate: Value, shape: Shape, dtype: np.dtype[Any]) -
         is_inside = lax.bitwise_and(edge >= 0.07, v <= v_r)
         is_outside = lax.bitwise_or(k < 0, lax.bitwise_and(edge < 0.013, v > edge))
         log_ratio = lax.log(v * inverse_alpha / (a / (edge * edge) + b))
-        is_below = log_ratio <= -rate + k * log_rate - lax.lgamma(k + 1)
+        is_below = log_ratio <= -rate + k * log_rate - calque_special.lgamma(k + 1)
         is_accepted = lax.bitwise_or(is_inside, lax.bitwise_and(lax.bitwise_not(is_outside), is_below))
         is_open = lax.bitwise_and(is_open, lax.bitwise_not(is_accepted))
         return lax.select(is_accepted, k, accepted), is_open, keys[0]

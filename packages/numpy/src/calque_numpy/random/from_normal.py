@@ -190,7 +190,7 @@ def wald(key: Value, mean: Value, shape: Sequence[int] | None = None, dtype: DTy
     sizes, (mean,) = parameters("wald", shape, dtype, mean=mean)
     keys = split_words(words, (2,))
     size = lax.abs(real_normal(keys[0], sizes, dtype))
-    one, two = dtype.type(1), dtype.type(2)  # NumPy 2.0 computes bfloat16 beside a Python int in float32
+    one, two = dtype.type(1), dtype.type(2)  # NumPy 2.0 computes short floats beside a Python int in float32
     fixed = lax.stop_gradient(mean)
     half = fixed * (size * size) / two
     root = lax.sqrt(fixed) * size * lax.sqrt(half / two + one)

@@ -2,8 +2,8 @@
 
 One idea: each element draws candidates from a key of its own until one is accepted; all elements draw together, and
 an accepted number stays.  The derivative in the parameter is that of the distribution function at the
-number (`lax.random_gamma_grad`), not of the loop.  Small parameters give numbers below the range of their dtype, so
-ratios and powers of gamma-distributed numbers are computed from their logarithms.
+number (`calque_special.random_gamma_grad`), not of the loop.  Small parameters give numbers below the range of their
+dtype, so ratios and powers of gamma-distributed numbers are computed from their logarithms.
 Source: Marsaglia and Tsang (2000), A simple method for generating gamma variables.
 
 Read next: `lanes.py`, the draws from many keys.
@@ -17,8 +17,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+import calque_special
 from calque_core import Primitive, Zero, finfo, lax, typeof
-from calque_core.extend import Shape, log_sample_slopes, where, zero_tangent
+from calque_core.extend import Shape, where, zero_tangent
 from calque_core.extend.numpy_functions import broadcast_to
 from calque_numpy.random.arguments import (
     at_least_single,
@@ -35,6 +36,7 @@ from calque_numpy.random.keys import split_words
 from calque_numpy.random.lanes import normal_lanes, split_lanes, uniform_lanes
 from calque_numpy.random.threefry import random_words
 from calque_numpy.scipy.slopes import declare
+from calque_special.kit import log_sample_slopes
 
 Value = Any
 DType = Any
@@ -60,7 +62,7 @@ def random_gamma_decomposition(high: Value, low: Value, a: Value, *, form: Form)
     lanes = (prod(shape),)
     keys, boost_keys = split_lanes(lax.stack([lax.reshape(x, lanes) for x in (high, low)], 0), 2)
     a, dtype = lax.reshape(a, lanes), typeof(a).dtype
-    one = dtype.type(1)  # NumPy 2.0 computes bfloat16 beside a Python int in float32
+    one = dtype.type(1)  # NumPy 2.0 computes short floats beside a Python int in float32
     is_large = a >= 1
     d = lax.select(is_large, a, a + one) - dtype.type(1 / 3)
     volume = _accepted_volumes(keys, d)
@@ -129,7 +131,7 @@ def random_gamma_jvp(primals: Sequence[Value], tangents: Sequence[Value], *, for
     if type(a_dot) is Zero:
         return out, zero_tangent(out)
     if form == "number":
-        return out, lax.mul(a_dot, lax.random_gamma_grad(a, out))
+        return out, lax.mul(a_dot, calque_special.random_gamma_grad(a, out))
     if form == "power":
         return out, lax.mul(a_dot, power_slope_p.bind(a, lax.div(out, _below_one(a))))
     most = finfo(typeof(a).dtype).max  # of an infinite slope, exp(out) times the slope would be nan

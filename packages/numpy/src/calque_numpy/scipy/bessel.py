@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
+import calque_special
 from calque_core import lax, result_type, typeof
-from calque_core.extend import gamma_of, integer
+from calque_core.extend import integer
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import array_of, as_dtype
 from calque_numpy.modified_bessel import i0_p, i1_p
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.slopes import declare
+from calque_special.kit import gamma_of
 
 Value = Any
 
@@ -46,7 +48,7 @@ def i0e(x: Value, /) -> Value:
     >>> i0e(0.0)
     np.float64(1.0)
     """
-    return lax.bessel_i0e(x)
+    return calque_special.bessel_i0e(x)
 
 
 @elementwise()
@@ -74,7 +76,7 @@ def i1e(x: Value, /) -> Value:
     >>> i1e(0.0)
     np.float64(0.0)
     """
-    return lax.bessel_i1e(x)
+    return calque_special.bessel_i1e(x)
 
 
 # Bessel functions of whole orders

@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
+import calque_special
 from calque_core import lax, typeof
-from calque_core.extend import integer, scalar_dtype, stirling_series, where_any
+from calque_core.extend import integer, scalar_dtype
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import check_dtypes
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.gammas import betaln, digamma_step, gamma, gammasgn, large_log_ratio
 from calque_numpy.scipy.slopes import declare
+from calque_special.kit import stirling_series, where_any
 
 Value = Any
 
@@ -56,16 +58,23 @@ def poch(z: Value, m: Value, /) -> Value:
     >>> np.round(poch(2.0, np.array([0.0, 1.0, 3.0])), 12)
     array([ 1.,  2., 24.])
     """
-    most = 150.0 if typeof(z).dtype.itemsize == 8 else 30.0  # the other factor is finite
+    tall, most, near, far = _TALL[typeof(z).dtype.itemsize]
     is_small = (z > 0.0) & (z < 1.0) & (m < most)  # poch(z, m) is z poch(z + 1, m - 1): the factor keeps its derivative
     first, step = lax.select(is_small, z + 1.0, z), lax.select(is_small, m - 1.0, m)
-    return lax.select(is_small, z, 1.0) * rising_p.bind(first, step, z + m)
+    # The other factor of a large m overflows before the product: it is divided by a power of two, and z multiplied.
+    binades = lax.select(is_small & (m >= tall), lax.select(z < 2.0**-10, lax.full_like(first, near), far), 0.0)
+    factor = lax.select(is_small, z, 1.0) * lax.stop_gradient(lax.exp2(binades))
+    return factor * rising_p.bind(first, step, z + m, binades)
 
 
-def _rising_formula(z: Value, m: Value, total: Value) -> Value:
-    """Return gamma(total) / gamma(z), where total is z + m."""
+# By the size of the dtype: gamma(m) is large, and too large; the binades by which z is multiplied near 0, or elsewhere.
+_TALL = {4: (30.0, 60.0, 126.0, 100.0), 8: (150.0, 400.0, 1022.0, 900.0)}
+
+
+def _rising_formula(z: Value, m: Value, total: Value, binades: Value) -> Value:
+    """Return gamma(total) / gamma(z) / 2**binades, where total is z + m."""
     sign = lax.mul(gammasgn(total), gammasgn(z))
-    out = lax.mul(sign, lax.exp(_log_rising(z, m, total)))
+    out = lax.mul(sign, lax.exp(_log_rising(z, m, total) - binades * math.log(2.0)))
     return lax.select(lax.bitwise_and(lax.eq(m, 0.0), lax.ne(out, out)), lax.full_like(z, 1.0), out)
 
 
@@ -73,9 +82,10 @@ def _rising_formula(z: Value, m: Value, total: Value) -> Value:
 rising_p = declare(
     "rising_factorial",
     _rising_formula,
-    lambda out, z, m, total: out * digamma_step(z, m, total),
-    lambda out, z, m, total: out * lax.digamma(total),
-    lambda out, z, m, total: lax.full_like(out, 0.0),
+    lambda out, z, m, total, _: out * digamma_step(z, m, total),
+    lambda out, z, m, total, _: out * calque_special.digamma(total),
+    lambda out, z, m, total, _: lax.full_like(out, 0.0),
+    lambda out, z, m, total, _: lax.full_like(out, 0.0),
 )
 
 
@@ -89,7 +99,7 @@ def _log_rising(z: Value, m: Value, total: Value) -> Value:
     rising = lax.select(is_endless, np.inf, lax.neg(lax.add(large_log_ratio(step, low), step)))
     are_large = lax.bitwise_or(are_large, is_endless)
     small, first = lax.select(are_large, 1.0, total), lax.select(are_large, 1.0, z)
-    apart = lax.sub(lax.lgamma(small), lax.lgamma(first))
+    apart = lax.sub(calque_special.lgamma(small), calque_special.lgamma(first))
     return lax.select(are_large, lax.select(is_falling, lax.neg(rising), rising), apart)
 
 

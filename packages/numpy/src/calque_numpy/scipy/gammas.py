@@ -13,18 +13,13 @@ from typing import Any
 
 import numpy as np
 
+import calque_special
 from calque_core import lax, typeof
-from calque_core.extend import (
-    GAMMA_REGIONS,
-    declare_formula,
-    evaluate_together,
-    gamma_factors,
-    integer,
-    stirling_series,
-)
+from calque_core.extend import declare_formula, evaluate_together, integer
 from calque_core.extend import where as place
 from calque_core.extend.numpy_functions import as_dtype, check_dtypes
 from calque_numpy.scipy.floats import elementwise, float_dtype
+from calque_special.kit import GAMMA_REGIONS, gamma_factors, stirling_series
 
 Value = Any
 
@@ -60,11 +55,11 @@ gamma_p = declare_formula("gamma", _gamma_formula, regions={(): GAMMA_REGIONS})
 
 def gamma_jvp(primals: Value, tangents: Value) -> tuple[Value, Value]:
     out = gamma_p.bind(*primals)
-    return out, lax.mul(tangents[0], lax.mul(out, lax.digamma(*primals)))
+    return out, lax.mul(tangents[0], lax.mul(out, calque_special.digamma(*primals)))
 
 
 gamma_p.def_rule("jvp", gamma_jvp)
-evaluate_together(gamma_p, lax.digamma_p)
+evaluate_together(gamma_p, calque_special.digamma_p)
 
 
 @elementwise()
@@ -115,7 +110,7 @@ def gammaln(x: Value, /) -> Value:
     >>> gammaln(1.0)
     np.float64(0.0)
     """
-    return lax.lgamma(x)
+    return calque_special.lgamma(x)
 
 
 @elementwise()
@@ -130,7 +125,7 @@ def loggamma(x: Value, /) -> Value:
     (np.float64(0.0), np.float64(nan))
     """
     is_negative = lax.lt(x, 0.0)
-    return lax.select(is_negative, np.nan, lax.lgamma(lax.select(is_negative, 1.0, x)))
+    return lax.select(is_negative, np.nan, calque_special.lgamma(lax.select(is_negative, 1.0, x)))
 
 
 def multigammaln(a: Value, d: int) -> Value:
@@ -152,7 +147,7 @@ def multigammaln(a: Value, d: int) -> Value:
     a = lax.select(is_valid, a, dtype.type(d))
     out = lax.full_like(a, d * (d - 1) / 4 * math.log(math.pi))
     for j in range(d):
-        out = lax.add(out, lax.lgamma(lax.sub(a, dtype.type(j / 2))))
+        out = lax.add(out, calque_special.lgamma(lax.sub(a, dtype.type(j / 2))))
     return lax.select(is_valid, out, np.nan)
 
 
@@ -173,9 +168,9 @@ def _positive_betaln(a: Value, b: Value) -> Value:
     """
     is_large, are_large = lax.ge(b, 8.0), lax.ge(a, 8.0)
     p, q = lax.select(is_large, 1.0, a), lax.select(is_large, 1.0, b)
-    small = lax.sub(lax.add(lax.lgamma(p), lax.lgamma(q)), lax.lgamma(lax.add(p, q)))
+    small = lax.sub(lax.add(calque_special.lgamma(p), calque_special.lgamma(q)), calque_special.lgamma(lax.add(p, q)))
     p, q = lax.select(is_large, a, 1.0), lax.select(is_large, b, 8.0)  # no infinite derivative of the other formula
-    mixed = lax.add(lax.lgamma(p), lax.add(large_log_ratio(p, q), p))
+    mixed = lax.add(calque_special.lgamma(p), lax.add(large_log_ratio(p, q), p))
     p = lax.select(are_large, a, 8.0)
     total = lax.add(p, q)
     series = lax.sub(lax.add(stirling_series(p), stirling_series(q)), stirling_series(total))
@@ -205,7 +200,7 @@ def betaln(a: Value, b: Value, /) -> Value:
     less, more = (lax.select(is_endless, 1.0, x) for x in (lax.select(is_ordered, p, q), lax.select(is_ordered, q, p)))
     positive = lax.select(is_endless, -np.inf, _positive_betaln(less, more))
     p, q = lax.select(is_positive, 1.0, a), lax.select(is_positive, 1.0, b)
-    other = lax.sub(lax.add(lax.lgamma(p), lax.lgamma(q)), lax.lgamma(lax.add(p, q)))
+    other = lax.sub(lax.add(calque_special.lgamma(p), calque_special.lgamma(q)), calque_special.lgamma(lax.add(p, q)))
     return lax.select(is_positive, positive, other)
 
 
@@ -233,7 +228,7 @@ def betainc(a: Value, b: Value, x: Value, /) -> Value:
     """Return the regularized incomplete beta function: the integral from 0 to x over the integral from 0 to 1.
 
     Only x has a derivative.
-    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: as `calque_core.lax.betainc`.
+    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: as `calque_special.betainc`.
     Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
 
     >>> import numpy as np
@@ -241,14 +236,14 @@ def betainc(a: Value, b: Value, x: Value, /) -> Value:
     >>> betainc(2.0, 2.0, np.array([0.0, 0.5, 1.0]))
     array([0. , 0.5, 1. ])
     """
-    return lax.betainc(a, b, x)
+    return calque_special.betainc(a, b, x)
 
 
 @elementwise()
 def gammainc(a: Value, x: Value, /) -> Value:
     """Return the regularized lower incomplete gamma function.
 
-    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: as `calque_core.lax.igamma`.
+    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: as `calque_special.igamma`.
     Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
 
     >>> import numpy as np
@@ -256,14 +251,14 @@ def gammainc(a: Value, x: Value, /) -> Value:
     >>> np.round(gammainc(1.0, np.array([0.0, 1.0, np.inf])), 12)
     array([0.        , 0.63212056, 1.        ])
     """
-    return lax.igamma(a, x)
+    return calque_special.igamma(a, x)
 
 
 @elementwise()
 def gammaincc(a: Value, x: Value, /) -> Value:
     """Return 1 - gammainc(a, x), the regularized upper incomplete gamma function, without cancellation.
 
-    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: as `calque_core.lax.igammac`.
+    Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: as `calque_special.igammac`.
     Raises: TypeError for complex numbers; ShapeError if the shapes do not broadcast.
 
     >>> import numpy as np
@@ -271,7 +266,7 @@ def gammaincc(a: Value, x: Value, /) -> Value:
     >>> np.round(gammaincc(1.0, np.array([0.0, 1.0, np.inf])), 12)
     array([1.        , 0.36787944, 0.        ])
     """
-    return lax.igammac(a, x)
+    return calque_special.igammac(a, x)
 
 
 # Derivatives of the logarithm
@@ -288,7 +283,7 @@ def digamma(x: Value, /) -> Value:
     >>> round(float(digamma(1.0)), 12)
     -0.577215664902
     """
-    return lax.digamma(x)
+    return calque_special.digamma(x)
 
 
 psi = digamma
@@ -306,7 +301,7 @@ def polygamma(n: Value, x: Value, /) -> Value:
     >>> polygamma(np.array([0, 1]), 1.0)
     array([-0.57721566,  1.64493407])
     """
-    return lax.polygamma(n, x)
+    return calque_special.polygamma(n, x)
 
 
 def zeta(x: Value, q: Value = 1.0) -> Value:
@@ -328,13 +323,13 @@ def zeta(x: Value, q: Value = 1.0) -> Value:
 
 @elementwise()
 def _zeta(x: Value, q: Value) -> Value:
-    return lax.zeta(x, q)
+    return calque_special.zeta(x, q)
 
 
 @elementwise()
 def _riemann_zeta(x: Value) -> Value:
     """Implement the ufunc that SciPy's `zeta` calls without q."""
-    return lax.zeta(x, lax.full_like(x, 1.0))
+    return calque_special.zeta(x, lax.full_like(x, 1.0))
 
 
 _DIGAMMA = [float(b) for b in (-1 / 132, 1 / 240, -1 / 252, 1 / 120, -1 / 12)]  # -B_2k / (2k), DLMF 5.11.2
@@ -358,4 +353,4 @@ def digamma_step(x: Value, step: Value, total: Value) -> Value:
     slope = slope * second + value
     difference = ratio * v  # u - v
     large = lax.log1p(ratio) + 0.5 * difference - difference * (u + v) * slope
-    return lax.select(are_large, large, lax.digamma(small_total) - lax.digamma(small))
+    return lax.select(are_large, large, calque_special.digamma(small_total) - calque_special.digamma(small))

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax, typeof
-from calque_core.extend import summed, where_any
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.hypergeometric import is_pole
 from calque_numpy.scipy.slopes import declare
+from calque_special.kit import summed, where_any
 
 Value = Any
 Values = tuple[Value, ...]
@@ -160,7 +160,9 @@ def _sum(a: Value, b: Value, c: Value, x: Value) -> Value:
     q = lax.select(is_euler, c - b, lax.select(is_pfaff, c - second, b))
     w = lax.select(is_pfaff, 1.0 / (1.0 - x), 1.0 - x)
     z = lax.select(is_pfaff, -x * w, x)
-    out = _between(p, q, c, w, z) * lax.exp(power * logarithm)
+    is_long = x < -1.0  # the exponent has a larger error than 1 - x
+    factor = lax.pow(lax.select(is_long, 1.0 - x, 1.0), power)
+    out = _between(p, q, c, w, z) * lax.select(is_long, factor, lax.exp(power * logarithm))
     return lax.select((x == -math.inf) & (a > 0.0), 0.0, out)
 
 

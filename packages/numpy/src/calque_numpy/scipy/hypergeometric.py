@@ -11,11 +11,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from calque_core import Primitive, lax
-from calque_core.extend import summed, where_any
+import numpy as np
+
+import calque_special
+from calque_core import Primitive, lax, typeof
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.gammas import gammasgn
 from calque_numpy.scipy.slopes import declare
+from calque_special.kit import summed, where_any
 
 Value = Any
 Values = tuple[Value, ...]
@@ -30,11 +33,11 @@ def _log_ratio(numerators: Values, denominators: Values) -> tuple[Value, Value]:
     """Return the logarithm and the sign of a quotient of gamma functions; a pole in a denominator makes it zero."""
     logarithm, sign = 0.0, 1.0
     for x in numerators:
-        logarithm, sign = logarithm + lax.lgamma(x), sign * gammasgn(x)
+        logarithm, sign = logarithm + calque_special.lgamma(x), sign * gammasgn(x)
     for x in denominators:
         is_zero = is_pole(x)
         safe = lax.select(is_zero, 1.0, x)
-        logarithm = logarithm - lax.select(is_zero, math.inf, lax.lgamma(safe))
+        logarithm = logarithm - lax.select(is_zero, math.inf, calque_special.lgamma(safe))
         sign = sign * gammasgn(safe)
     return logarithm, sign
 
@@ -43,17 +46,32 @@ def _log_ratio(numerators: Values, denominators: Values) -> tuple[Value, Value]:
 
 _LARGE = 80.0  # from here on the asymptotic series has all digits for moderate parameters
 _OVERFLOW = 1e5  # exp overflows long before
+_DAMPED = 160.0  # to here exp(-x / 2) is a normal number in single precision
 
 
-def _kummer_series(a: Value, b: Value, x: Value, first: Value) -> Value:
-    """Return the sum of (a)_k x**k / ((b)_k k!) (DLMF 13.2.2), times `first`."""
+_PARTS = 8  # so many factors at most damp a series; more would be needed where the results underflow
+_TALL = 2.0**60  # a sum that is damped once more
+
+
+def _kummer_series(a: Value, b: Value, x: Value, damping: Value, parts: Value) -> Value:
+    """Return the sum of (a)_k x**k / ((b)_k k!) (DLMF 13.2.2), times `damping` to the power `parts`.
+
+    A factor is multiplied in when the sum is tall, so that neither the sum overflows nor the power underflows.
+    """
 
     def step(n: Value, values: Values) -> Values:
-        term, total = values
+        rest, term, total = values
         term = term * ((a + n - 1.0) / (b + n - 1.0) * (x / n))
-        return term, total + term
+        total = total + term
+        is_tall = (abs(total) > _TALL) & (rest > 0.0)
+        factor = lax.select(is_tall, damping, 1.0)
+        return lax.select(is_tall, rest - 1.0, rest), term * factor, total * factor
 
-    return summed(step, (first, first))[-1]
+    one = lax.full_like(x, 1.0)
+    rest, _, total = summed(step, (parts, one, one))
+    for i in range(_PARTS):
+        total = total * lax.select(rest > float(i), damping, 1.0)
+    return total
 
 
 def _asymptotic_series(p: Value, q: Value, x: Value) -> Value:
@@ -75,9 +93,22 @@ def _kummer_asymptotic(a: Value, b: Value, x: Value) -> tuple[Value]:
     logarithm, sign = _log_ratio((b,), (other,))
     series = _asymptotic_series(b - other, 1.0 - other, size)
     exponent = lax.min(lax.select(is_positive, x, 0.0), _OVERFLOW)
-    power = (other - b) * lax.log(lax.select(is_positive, lax.min(size, _OVERFLOW), size))
-    half = lax.exp(0.5 * (exponent + power + logarithm))
+    base = lax.select(is_positive, lax.min(size, _OVERFLOW), size)
+    half = _half_of_product(exponent, base, other - b, logarithm)
     return (sign * series * half * half,)
+
+
+def _half_of_product(exponent: Value, base: Value, power: Value, logarithm: Value) -> Value:
+    """Return the root of exp(exponent + logarithm) base**power.
+
+    The exponent of the product has the error of its terms, so each factor has a power of its own where all are normal.
+    """
+    terms = exponent, power * lax.log(base), logarithm
+    most = 1.3 * math.log(float(np.finfo(typeof(base).dtype).max))
+    are_normal = lax.max(lax.max(abs(terms[0]), abs(terms[1])), 2.0 * abs(terms[2])) < most
+    factors = [lax.select(are_normal, x, y) for x, y in zip((exponent, base, power, logarithm), (0.0, 1.0, 1.0, 0.0))]
+    product = lax.exp(0.5 * factors[0]) * lax.pow(factors[1], 0.5 * factors[2]) * lax.exp(0.5 * factors[3])
+    return lax.select(are_normal, product, lax.exp(0.5 * (terms[0] + terms[1] + terms[2])))
 
 
 def _hyp1f1_formula(a: Value, b: Value, x: Value) -> Value:
@@ -90,8 +121,9 @@ def _hyp1f1_formula(a: Value, b: Value, x: Value) -> Value:
     is_mirrored = (x < 0.0) & ~ends & ~is_large
     p, q = lax.select(is_mirrored, b - a, a), lax.select(is_infinite, 1.0, b)
     y = lax.select(is_large | is_infinite, 0.0, lax.select(is_mirrored, -x, x))
-    half = lax.select(is_mirrored, lax.exp(-0.5 * y), 1.0)  # exp(x) underflows before the product
-    near = half * _kummer_series(lax.select(is_large, 1.0, p), lax.select(is_large, 1.0, q), y, half)
+    parts = lax.select(is_mirrored, lax.select(y > _DAMPED, lax.full_like(x, float(_PARTS)), 2.0), 0.0)
+    damping = lax.exp(lax.select(is_mirrored, -y / lax.max(parts, 1.0), 0.0))  # exp(x) underflows before the product
+    near = _kummer_series(lax.select(is_large, 1.0, p), lax.select(is_large, 1.0, q), y, damping, parts)
     safe = [lax.select(is_large, v, w) for v, w in ((a, 1.0), (b, 2.0), (x, 2 * _LARGE))]
     (large,) = where_any(is_large, _kummer_asymptotic, 1, *safe)
     return lax.select(is_infinite, math.inf, lax.select(is_large, large, near))
@@ -138,11 +170,11 @@ def _asymptotic_slopes(p: Value, b: Value, y: Value, exponent: Value) -> Values:
     is_end = is_pole(p)  # 1 / gamma(p) is 0, and its derivative (-1)**p (-p)!
     safe, length = lax.select(is_end, 1.0, p), lax.log(y)
     logarithm, sign = _log_ratio((b,), (safe,))
-    logarithm = logarithm + lax.select(is_end, lax.lgamma(lax.select(is_end, 1.0 - p, 1.0)), 0.0)
+    logarithm = logarithm + lax.select(is_end, calque_special.lgamma(lax.select(is_end, 1.0 - p, 1.0)), 0.0)
     is_odd = is_end & (lax.floor(0.5 * p) * 2.0 != p)
     half = lax.exp(0.5 * (exponent + (p - b) * length + logarithm))
-    by_p = lax.select(is_end, total, (length - lax.digamma(safe)) * total - by_q - by_r)
-    by_b = lax.select(is_end, 0.0, (lax.digamma(b) - length) * total + by_q)
+    by_p = lax.select(is_end, total, (length - calque_special.digamma(safe)) * total - by_q - by_r)
+    by_b = lax.select(is_end, 0.0, (calque_special.digamma(b) - length) * total + by_q)
     sign = lax.select(is_odd, -sign, sign)
     return sign * by_p * half * half, sign * by_b * half * half
 

@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
+import calque_special
 from calque_core import Primitive, lax
-from calque_core.extend import gamma_of, polynomial, summed
+from calque_core.extend import polynomial
 from calque_numpy.scipy import coefficients as tables
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.slopes import declare
+from calque_special.kit import gamma_of, summed
 
 Value = Any
 Values = tuple[Value, ...]
@@ -118,7 +120,7 @@ def _expn_series(n: Value, x: Value) -> Value:
         term = term * (x * (-1.0 / (k + 1.0)))
     is_odd = lax.floor(n * 0.5) * 2.0 != n
     power = lax.pow(x, n - 1.0) / gamma_of(lax.min(n, _LARGEST_ORDER))
-    return lax.select(is_odd, power, -power) * (lax.digamma(n) - lax.log(x)) + total
+    return lax.select(is_odd, power, -power) * (calque_special.digamma(n) - lax.log(x)) + total
 
 
 _LARGEST_ORDER = 30.0  # from here on the power is not counted beside the sum, and gamma would overflow

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import Primitive, lax, typeof
-from calque_core.extend import deviance
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.slopes import declare
+from calque_special.kit import deviance
 
 Value = Any
 

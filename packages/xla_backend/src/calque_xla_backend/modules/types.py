@@ -1,6 +1,7 @@
 """From avals to IR types, from NumPy values to IR constants.
 
-A type is made once per MLIR context: to make one takes 1 us, to look it up 0.1.
+A type is made once per MLIR context: to make one takes 1 us, to look it up 0.1.  NumPy's dtypes have their types here,
+short dtypes in core's table `SHORT_DTYPES`.
 """
 
 from __future__ import annotations
@@ -13,31 +14,20 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import AbstractValue, ShapedArray, float0, typeof
-from calque_core.extend import Shape
+from calque_core.extend import SHORT_DTYPES, Shape
 
 IrValue: TypeAlias = "ir.Value[Any]"
 
 _MAKERS: dict[str, Callable[[], ir.Type]] = {
     "bool": lambda: ir.IntegerType.get_signless(1),
-    "int4": lambda: ir.IntegerType.get_signless(4),
     "int8": lambda: ir.IntegerType.get_signless(8),
     "int16": lambda: ir.IntegerType.get_signless(16),
     "int32": lambda: ir.IntegerType.get_signless(32),
     "int64": lambda: ir.IntegerType.get_signless(64),
-    "uint4": lambda: ir.IntegerType.get_unsigned(4),
     "uint8": lambda: ir.IntegerType.get_unsigned(8),
     "uint16": lambda: ir.IntegerType.get_unsigned(16),
     "uint32": lambda: ir.IntegerType.get_unsigned(32),
     "uint64": lambda: ir.IntegerType.get_unsigned(64),
-    "float4_e2m1fn": ir.Float4E2M1FNType.get,
-    "float8_e3m4": ir.Float8E3M4Type.get,
-    "float8_e4m3": ir.Float8E4M3Type.get,
-    "float8_e4m3b11fnuz": ir.Float8E4M3B11FNUZType.get,
-    "float8_e4m3fn": ir.Float8E4M3FNType.get,
-    "float8_e4m3fnuz": ir.Float8E4M3FNUZType.get,
-    "float8_e5m2": ir.Float8E5M2Type.get,
-    "float8_e5m2fnuz": ir.Float8E5M2FNUZType.get,
-    "bfloat16": ir.BF16Type.get,
     "float16": ir.F16Type.get,
     "float32": ir.F32Type.get,
     "float64": ir.F64Type.get,
@@ -54,6 +44,8 @@ def dtype_to_ir_type(dtype: Any) -> ir.Type:
     dtype = np.dtype(dtype)
     maker = _MAKERS.get("bool" if dtype == float0 else dtype.name)
     if maker is None:
+        if dtype.name in SHORT_DTYPES:
+            return ir.Type.parse(SHORT_DTYPES[dtype.name].ir_type)
         remedy = "float64 or complex128, or compute without jit" if dtype.kind in "fc" else "a dtype of numbers first"
         raise TypeError(f"{dtype} has no counterpart in XLA. Convert the array to {remedy}.")
     return maker()

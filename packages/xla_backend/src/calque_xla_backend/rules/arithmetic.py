@@ -1,4 +1,4 @@
-"""Lowering of arithmetic, sizes and signs.
+"""Lowering of arithmetic, whole powers, sizes and signs.
 
 In StableHLO as in NumPy, the sum of bools is `or` and the product is `and`.  For an integer divisor of zero, an error
 in evaluation, the quotient is -1 (all bits set) and the remainder is the dividend.  On CPU, XLA flushes subnormal
@@ -13,7 +13,21 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import ShapedArray
 from calque_core.extend import is_float, real_dtype, shaped_array
-from calque_core.lax import abs_p, add_any_p, add_p, div_p, max_p, min_p, mul_p, neg_p, rem_p, sign_p, sub_p
+from calque_core.lax import (
+    abs_p,
+    add_any_p,
+    add_p,
+    div_p,
+    integer_pow_p,
+    max_p,
+    min_p,
+    mul_p,
+    neg_p,
+    rem_p,
+    sign_p,
+    square_p,
+    sub_p,
+)
 from calque_xla_backend.define import (
     IrValue,
     compare,
@@ -23,6 +37,7 @@ from calque_xla_backend.define import (
     minimum,
     splat,
     with_infinite_size,
+    with_quadrant_of,
 )
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
 
@@ -37,6 +52,41 @@ elementwise(div_p, hlo.divide)
 elementwise(rem_p, hlo.remainder)
 elementwise(max_p, maximum)
 elementwise(min_p, minimum)
+
+# Whole powers
+
+elementwise(square_p, lambda x: hlo.multiply(x, x))
+
+
+@register_lowering(integer_pow_p)
+def integer_pow_lowering(ctx: LoweringRuleContext, x: IrValue, *, y: int) -> Sequence[IrValue]:
+    """Repeated squaring, in the order in which evaluation multiplies."""
+    (aval,) = ctx.avals_out
+    one = splat(1, aval)
+    if y == 0:
+        return [one]
+    power = _positive_power(x, abs(y))
+    if y > 0:
+        return [power]
+    return [hlo.divide(one, power) if aval.kind != "c" else complex_reciprocal(aval, power)]
+
+
+def _positive_power(x: IrValue, y: int) -> IrValue:
+    out, square = None, x
+    while y:
+        if y & 1:
+            out = square if out is None else hlo.multiply(out, square)
+        y >>= 1
+        square = hlo.multiply(square, square) if y else square
+    return out
+
+
+def complex_reciprocal(aval: ShapedArray, x: IrValue) -> IrValue:
+    """Return 1 / x, which has the signs of the conjugate of `x`: XLA loses those of zeros."""
+    conjugate = hlo.complex(hlo.real(x), hlo.negate(hlo.imag(x)))
+    out = hlo.divide(splat(1, aval), x)
+    return with_quadrant_of(out, conjugate, shaped_array(aval.shape, real_dtype(aval.dtype)))
+
 
 # Size and sign
 

@@ -9,6 +9,7 @@ import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import canonicalize_dtype
+from calque_core.extend import bit_width
 from calque_core.lax import (
     and_p,
     clamp_p,
@@ -62,11 +63,12 @@ elementwise(shift_right_arithmetic_p, hlo.shift_right_arithmetic)
 
 @register_lowering(population_count_p)
 def population_count_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    """Count the bits of int4 as uint4: XLA fills a byte with copies of the sign bit, and counts them."""
+    """Count the bits of short integers as unsigned: XLA fills a byte with copies of the sign bit, and counts them."""
     (aval,) = ctx.avals_in
-    if aval.dtype.name != "int4":
+    bits = bit_width(aval.dtype)
+    if aval.kind != "i" or bits >= 8:
         return [hlo.popcnt(x)]
-    unsigned = aval_to_ir_type(aval.update(dtype=canonicalize_dtype("uint4")))
+    unsigned = aval_to_ir_type(aval.update(dtype=canonicalize_dtype(f"uint{bits}")))
     return [hlo.bitcast_convert(aval_to_ir_type(aval), hlo.popcnt(hlo.bitcast_convert(unsigned, x)))]
 
 

@@ -15,13 +15,11 @@ from calque_core.lax import (
     exp2_p,
     exp_p,
     expm1_p,
-    integer_pow_p,
     log1p_p,
     log_p,
     pow_p,
     rsqrt_p,
     sqrt_p,
-    square_p,
 )
 from calque_xla_backend.define import (
     IrValue,
@@ -30,16 +28,14 @@ from calque_xla_backend.define import (
     is_infinite,
     splat,
     with_infinite_size,
-    with_quadrant_of,
     with_sign_of,
     with_zero_of,
 )
 from calque_xla_backend.modules.lowering import LoweringRuleContext, broadcast_operands, register_lowering
+from calque_xla_backend.rules.arithmetic import complex_reciprocal
 from calque_xla_backend.rules.convert import in_single
 
 # Powers and roots
-
-elementwise(square_p, lambda x: hlo.multiply(x, x))
 
 
 @register_lowering(sqrt_p)
@@ -66,14 +62,7 @@ def _complex_sqrt(aval: ShapedArray, x: IrValue) -> IrValue:
 def rsqrt_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     """Divide for complex numbers: XLA's rsqrt has no correct digits in a part much smaller than the other."""
     (aval,) = ctx.avals_in
-    return [hlo.rsqrt(x) if aval.kind != "c" else _complex_reciprocal(aval, _complex_sqrt(aval, x))]
-
-
-def _complex_reciprocal(aval: ShapedArray, x: IrValue) -> IrValue:
-    """Return 1 / x, which has the signs of the conjugate of `x`: XLA loses those of zeros."""
-    conjugate = hlo.complex(hlo.real(x), hlo.negate(hlo.imag(x)))
-    out = hlo.divide(splat(1, aval), x)
-    return with_quadrant_of(out, conjugate, shaped_array(aval.shape, real_dtype(aval.dtype)))
+    return [hlo.rsqrt(x) if aval.kind != "c" else complex_reciprocal(aval, _complex_sqrt(aval, x))]
 
 
 elementwise(cbrt_p, hlo.cbrt)
@@ -99,29 +88,6 @@ def _complex_pow(aval: ShapedArray, x: IrValue, y: IrValue) -> IrValue:
     is_zero = hlo.and_(compare("EQ", x, splat(0, aval)), compare("GT", hlo.real(y), splat(0, part_aval)))
     out = hlo.select(is_zero, splat(0, aval), out)
     return hlo.select(compare("EQ", y, splat(0, aval)), splat(1, aval), out)
-
-
-@register_lowering(integer_pow_p)
-def integer_pow_lowering(ctx: LoweringRuleContext, x: IrValue, *, y: int) -> Sequence[IrValue]:
-    """Repeated squaring, in the order in which evaluation multiplies."""
-    (aval,) = ctx.avals_out
-    one = splat(1, aval)
-    if y == 0:
-        return [one]
-    power = _positive_power(x, abs(y))
-    if y > 0:
-        return [power]
-    return [hlo.divide(one, power) if aval.kind != "c" else _complex_reciprocal(aval, power)]
-
-
-def _positive_power(x: IrValue, y: int) -> IrValue:
-    out, square = None, x
-    while y:
-        if y & 1:
-            out = square if out is None else hlo.multiply(out, square)
-        y >>= 1
-        square = hlo.multiply(square, square) if y else square
-    return out
 
 
 # Exponentials and logarithms

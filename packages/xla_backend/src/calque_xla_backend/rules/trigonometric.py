@@ -1,4 +1,4 @@
-"""Lowering of trigonometric and hyperbolic functions."""
+"""Lowering of trigonometric functions."""
 
 from __future__ import annotations
 
@@ -12,18 +12,12 @@ from calque_core import ShapedArray
 from calque_core.extend import real_dtype, shaped_array
 from calque_core.lax import (
     acos_p,
-    acosh_p,
     asin_p,
-    asinh_p,
     atan2_p,
     atan_p,
-    atanh_p,
     cos_p,
-    cosh_p,
     sin_p,
-    sinh_p,
     tan_p,
-    tanh_p,
 )
 from calque_xla_backend.define import (
     IrValue,
@@ -63,13 +57,13 @@ def _exponentials(factor: IrValue, x: IrValue, aval: ShapedArray) -> tuple[IrVal
     return growth, hlo.multiply(factor, decay)
 
 
-def _times_cosh(factor: IrValue, x: IrValue, aval: ShapedArray) -> IrValue:
+def times_cosh(factor: IrValue, x: IrValue, aval: ShapedArray) -> IrValue:
     """Return factor * cosh(x) of real numbers; a factor of zero gives zero, also where cosh(x) is infinite or NaN."""
     is_zero = compare("EQ", factor, splat(0, aval))
     return hlo.select(is_zero, factor, hlo.add(*_exponentials(factor, x, aval)))
 
 
-def _times_sinh(factor: IrValue, x: IrValue, aval: ShapedArray) -> IrValue:
+def times_sinh(factor: IrValue, x: IrValue, aval: ShapedArray) -> IrValue:
     """Return factor * sinh(x) of real numbers; one of them zero gives zero, also where the other is infinite or NaN.
 
     Near zero the difference of the exponentials has no correct digits.
@@ -94,8 +88,8 @@ def sin_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
     a, b = hlo.real(x), hlo.imag(x)
     turn = hlo.select(hlo.is_finite(a), hlo.cosine(a), splat(math.nan, part_aval))  # XLA's NaN may have a sign
-    grown = _with_infinity(_times_sinh(turn, b, part_aval), a, b, part_aval)
-    return [hlo.complex(_times_cosh(hlo.sine(a), b, part_aval), grown)]
+    grown = _with_infinity(times_sinh(turn, b, part_aval), a, b, part_aval)
+    return [hlo.complex(times_cosh(hlo.sine(a), b, part_aval), grown)]
 
 
 @register_lowering(cos_p)
@@ -106,8 +100,8 @@ def cos_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
         return [hlo.cosine(x)]
     part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
     a, b = hlo.real(x), hlo.imag(x)
-    grown = _with_infinity(_times_cosh(hlo.cosine(a), b, part_aval), a, b, part_aval)
-    return [hlo.complex(grown, _times_sinh(hlo.negate(hlo.sine(a)), b, part_aval))]
+    grown = _with_infinity(times_cosh(hlo.cosine(a), b, part_aval), a, b, part_aval)
+    return [hlo.complex(grown, times_sinh(hlo.negate(hlo.sine(a)), b, part_aval))]
 
 
 def _with_infinity(part: IrValue, a: IrValue, b: IrValue, aval: ShapedArray) -> IrValue:
@@ -122,14 +116,31 @@ def tan_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     (aval,) = ctx.avals_in
     if aval.kind != "c":
         return [hlo.tan(x)]
-    turned = _complex_tanh(aval, hlo.complex(hlo.negate(hlo.imag(x)), hlo.real(x)))
+    turned = complex_tanh(aval, hlo.complex(hlo.negate(hlo.imag(x)), hlo.real(x)))
     return [hlo.complex(hlo.imag(turned), hlo.negate(hlo.real(turned)))]
+
+
+def complex_tanh(aval: ShapedArray, x: IrValue) -> IrValue:
+    """Return tanh(a + bi); near the poles it is (sinh a cosh a + i sin b cos b) / (sinh^2 a + cos^2 b).
+
+    XLA divides by cosh 2a + cos 2b, whose terms cancel there.
+    """
+    part_aval, out = shaped_array(aval.shape, real_dtype(aval.dtype)), hlo.tanh(x)
+    a, b, half = hlo.real(x), hlo.imag(x), splat(0.5, part_aval)
+    sin, cos, sinh = hlo.sine(b), hlo.cosine(b), _sinh_near_zero(a, part_aval)
+    cosh = hlo.sqrt(hlo.add(splat(1, part_aval), hlo.multiply(sinh, sinh)))
+    is_near = hlo.and_(compare("LT", hlo.abs(a), half), compare("LT", hlo.abs(cos), half))
+    divisor = hlo.add(hlo.multiply(sinh, sinh), hlo.multiply(cos, cos))
+    near = (hlo.divide(hlo.multiply(x, y), divisor) for x, y in ((sinh, cosh), (sin, cos)))
+    far = hlo.real(out), hlo.imag(out)
+    components = (hlo.select(is_near, close, away) for close, away in zip(near, far))
+    return hlo.complex(*(with_zero_of(x, side, part_aval) for x, side in zip(components, (a, b))))
 
 
 # Inverses of the circular functions
 
 
-def _on_its_side(aval: ShapedArray, x: IrValue, out: IrValue) -> IrValue:
+def on_its_side(aval: ShapedArray, x: IrValue, out: IrValue) -> IrValue:
     """Return `out` with the sign of the imaginary part of `x`: XLA loses the side of a branch cut on the real axis."""
     part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
     return hlo.complex(hlo.real(out), with_sign_of(hlo.abs(hlo.imag(out)), hlo.imag(x), part_aval))
@@ -153,11 +164,11 @@ def acos_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     (aval,), out = ctx.avals_in, chlo.acos(x)
     if aval.kind != "c":
         return [out]
-    angle = _with_right_angle(hlo.real(out), hlo.real(x), shaped_array(aval.shape, real_dtype(aval.dtype)))
-    return [_on_its_side(aval, hlo.negate(x), hlo.complex(angle, hlo.imag(out)))]
+    angle = with_right_angle(hlo.real(out), hlo.real(x), shaped_array(aval.shape, real_dtype(aval.dtype)))
+    return [on_its_side(aval, hlo.negate(x), hlo.complex(angle, hlo.imag(out)))]
 
 
-def _with_right_angle(angle: IrValue, a: IrValue, aval: ShapedArray) -> IrValue:
+def with_right_angle(angle: IrValue, a: IrValue, aval: ShapedArray) -> IrValue:
     """Return an angle, which is pi / 2 where a is zero."""
     return hlo.select(compare("EQ", a, splat(0, aval)), splat(math.pi / 2, aval), angle)
 
@@ -169,98 +180,11 @@ def atan_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
     (aval,) = ctx.avals_in
     if aval.kind != "c":
         return [chlo.atan(x)]
-    turned = _complex_atanh(aval, hlo.complex(hlo.negate(hlo.imag(x)), hlo.real(x)))
+    turned = complex_atanh(aval, hlo.complex(hlo.negate(hlo.imag(x)), hlo.real(x)))
     return [hlo.complex(hlo.imag(turned), hlo.negate(hlo.real(turned)))]
 
 
-elementwise(atan2_p, hlo.atan2)
-
-# Hyperbolic functions
-
-
-@register_lowering(sinh_p)
-@in_single
-def sinh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    """XLA rounds the operand of an exponential, and loses digits; for complex numbers use sinh(x) = -i sin(ix)."""
-    (aval,) = ctx.avals_in
-    if aval.kind == "c":
-        (turned,) = sin_lowering(ctx, hlo.complex(hlo.negate(hlo.imag(x)), hlo.real(x)))
-        return [hlo.complex(hlo.imag(turned), hlo.negate(hlo.real(turned)))]
-    return [_times_sinh(splat(1, aval), x, aval)]
-
-
-@register_lowering(cosh_p)
-@in_single
-def cosh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    """As `sinh_lowering`; for complex numbers use cosh(x) = cos(ix)."""
-    (aval,) = ctx.avals_in
-    if aval.kind == "c":
-        return cos_lowering(ctx, hlo.complex(hlo.negate(hlo.imag(x)), hlo.real(x)))
-    return [_times_cosh(splat(1, aval), x, aval)]
-
-
-@register_lowering(tanh_p)
-def tanh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    (aval,) = ctx.avals_in
-    return [hlo.tanh(x) if aval.kind != "c" else _complex_tanh(aval, x)]
-
-
-def _complex_tanh(aval: ShapedArray, x: IrValue) -> IrValue:
-    """Return tanh(a + bi); near the poles it is (sinh a cosh a + i sin b cos b) / (sinh^2 a + cos^2 b).
-
-    XLA divides by cosh 2a + cos 2b, whose terms cancel there.
-    """
-    part_aval, out = shaped_array(aval.shape, real_dtype(aval.dtype)), hlo.tanh(x)
-    a, b, half = hlo.real(x), hlo.imag(x), splat(0.5, part_aval)
-    sin, cos, sinh = hlo.sine(b), hlo.cosine(b), _sinh_near_zero(a, part_aval)
-    cosh = hlo.sqrt(hlo.add(splat(1, part_aval), hlo.multiply(sinh, sinh)))
-    is_near = hlo.and_(compare("LT", hlo.abs(a), half), compare("LT", hlo.abs(cos), half))
-    divisor = hlo.add(hlo.multiply(sinh, sinh), hlo.multiply(cos, cos))
-    near = (hlo.divide(hlo.multiply(x, y), divisor) for x, y in ((sinh, cosh), (sin, cos)))
-    far = hlo.real(out), hlo.imag(out)
-    components = (hlo.select(is_near, close, away) for close, away in zip(near, far))
-    return hlo.complex(*(with_zero_of(x, side, part_aval) for x, side in zip(components, (a, b))))
-
-
-# Inverses of the hyperbolic functions
-
-
-@register_lowering(asinh_p)
-@in_single
-def asinh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    (aval,), out = ctx.avals_in, chlo.asinh(x)
-    if aval.kind != "c":
-        return [out]
-    part_aval = shaped_array(aval.shape, real_dtype(aval.dtype))
-    on_axis = hlo.complex(hlo.real(out), with_zero_of(hlo.imag(out), hlo.imag(x), part_aval))
-    return [with_quadrant_of(on_axis, x, part_aval)]
-
-
-@register_lowering(acosh_p)
-@in_single
-def acosh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    """On the imaginary axis the size of the imaginary part of a complex result is pi / 2, beside NaN too."""
-    (aval,), out = ctx.avals_in, chlo.acosh(x)
-    if aval.kind != "c":
-        return [out]
-    angle = hlo.abs(hlo.imag(out))
-    angle = _with_right_angle(angle, hlo.real(x), shaped_array(aval.shape, real_dtype(aval.dtype)))
-    return [_on_its_side(aval, x, hlo.complex(hlo.real(out), angle))]
-
-
-@register_lowering(atanh_p)
-@in_single
-def atanh_lowering(ctx: LoweringRuleContext, x: IrValue) -> Sequence[IrValue]:
-    """Return log(1 + 2 |x| / (1 - |x|)) / 2 with the sign of x: XLA takes a logarithm with few digits for some x."""
-    (aval,) = ctx.avals_in
-    if aval.kind == "c":
-        return [_complex_atanh(aval, x)]
-    size = hlo.abs(x)
-    odds = hlo.divide(hlo.add(size, size), hlo.subtract(splat(1, aval), size))
-    return [hlo.multiply(hlo.sign(x), hlo.multiply(splat(0.5, aval), hlo.log_plus_one(odds)))]
-
-
-def _complex_atanh(aval: ShapedArray, x: IrValue) -> IrValue:
+def complex_atanh(aval: ShapedArray, x: IrValue) -> IrValue:
     """Return atanh(x); beside 1 and -1, at a distance of |b|, its real part is log(2 / |b|) / 2: XLA squares b."""
     part_aval, out = shaped_array(aval.shape, real_dtype(aval.dtype)), chlo.atanh(x)
     height = hlo.abs(hlo.imag(x))
@@ -275,3 +199,5 @@ def _complex_atanh(aval: ShapedArray, x: IrValue) -> IrValue:
 
 
 _NEAR = 2.0**-30  # its square is below the last digit of 1
+
+elementwise(atan2_p, hlo.atan2)

@@ -1,8 +1,8 @@
 """The memory of arrays of other libraries, by DLPack.
 
-One idea: NumPy imports the dtypes that it has.  The short floats of ml_dtypes, which it lacks, are read here from the
-structure that a capsule holds, as unsigned integers of their size; the view keeps the capsule, and the capsule its
-memory.  Source: the header dlpack.h of DLPack 1.1.
+One idea: NumPy imports the dtypes that it has.  Short floats, which it lacks, are read here from the structure
+that a capsule holds, as unsigned integers of their size; the view keeps the capsule, and the capsule its memory.
+Source: the header dlpack.h of DLPack 1.1.
 
 Memory of GPUs is not read: jaxlib makes buffers of their capsules.
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.extend import short_dtype
+from calque_core.extend import ML_DTYPES, REFUSED_DTYPES, SHORT_DTYPES, short_dtype
 
 HOST = (1, 0)  # DLPack's name of the host's memory
 _KINDS = {"cuda": 2, "rocm": 10}  # DLPack's names of the platforms that have memory of their own
@@ -49,18 +49,10 @@ class Tensor(ctypes.Structure):
     )
 
 
-_SHORT_DTYPES = {
-    (4, 16): "bfloat16",
-    (7, 8): "float8_e3m4",
-    (8, 8): "float8_e4m3",
-    (9, 8): "float8_e4m3b11fnuz",
-    (10, 8): "float8_e4m3fn",
-    (11, 8): "float8_e4m3fnuz",
-    (12, 8): "float8_e5m2",
-    (13, 8): "float8_e5m2fnuz",
-    (14, 8): "float8_e8m0fnu",
+_SHORT_NAMES: dict[tuple[int | None, int], str] = {
+    **{(row.dlpack_code, row.bits): name for name, row in SHORT_DTYPES.items()},
+    **{kind: name for name, kind in REFUSED_DTYPES.items()},
 }  # by DLPack's code and bits
-
 _CODES = {0: "i", 1: "u", 2: "f", 5: "c"}  # of NumPy's dtypes
 _BOOL = (6, 8)
 
@@ -83,12 +75,12 @@ def address_of(capsule: Any) -> int:
 
 
 def dtype_of(tensor: Tensor) -> np.dtype[Any] | None:
-    """Return the dtype of the elements, None for one that neither NumPy nor ml_dtypes has."""
+    """Return the dtype of the elements, None for one that neither NumPy nor the package of short dtypes has."""
     kind = tensor.code, tensor.bits
     if tensor.lanes != 1:
         return None
-    if kind in _SHORT_DTYPES:
-        return np.dtype(short_dtype(_SHORT_DTYPES[kind], "ml_dtypes"))
+    if kind in _SHORT_NAMES:
+        return np.dtype(short_dtype(_SHORT_NAMES[kind], ML_DTYPES))
     name = "bool" if kind == _BOOL else f"{_CODES.get(tensor.code)}{tensor.bits // 8}"
     try:
         return np.dtype(name)
@@ -130,7 +122,7 @@ class _Memory:
 def host_view(x: Any) -> np.ndarray[Any, Any]:
     """Return the elements of an array of another library, in the host's memory, as a NumPy array that shares them.
 
-    Raises: BufferError for a dtype that neither NumPy nor ml_dtypes has; any error of the library's own.
+    Raises: BufferError for a dtype that `dtype_of` does not know; any error of the library's own.
     """
     try:
         return np.from_dlpack(x)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapedArray, is_tracer, typeof
-from calque_core.extend import describe_value, where
+from calque_core.extend import ML_DTYPES, describe_value, where
 from calque_xla_backend.runtime.array import Array, array_from_numpy, wrap
 from calque_xla_backend.runtime.clients import Device, local_devices, platforms
 from calque_xla_backend.runtime.devices import device_put, place_of
@@ -39,10 +39,10 @@ def from_dlpack(x: Value, /, *, device: Device | SingleDeviceSharding | None = N
     It is on `device`; by default on the GPU that holds the memory, and for memory of the host on the default device.
     The elements are copied.  With `copy=False` the array shares the memory: nobody may write to it while the array, or
     anything that was computed from it, is in use.  An array of our own is returned as it is, or as a copy.
-    Dtype: kept, those of ml_dtypes too; 64 bits become 32 while `enable_x64` is off.
+    Dtype: kept, short dtypes too; 64 bits become 32 while `enable_x64` is off.
     Raises: TypeError for a traced value, or a value without `__dlpack__`; BufferError for memory that no device of ours
-    has, for a dtype that NumPy and ml_dtypes lack, for elements on a GPU that are not in C order, and with `copy=False`
-    for memory that a device cannot share.
+    has, for an unknown dtype, for elements on a GPU that are not in C order, and with `copy=False` for memory that a
+    device cannot share.
 
     >>> import numpy as np
     >>> from calque_xla_backend import from_dlpack
@@ -113,7 +113,7 @@ def _capsule_on(
     if dtype is None:
         raise BufferError(
             f"{caller}: the array has a dtype of {tensor.bits} bits, of DLPack's code {tensor.code}, which neither "
-            "NumPy nor ml_dtypes has. Convert it first."
+            f"NumPy nor {ML_DTYPES} has. Convert it first."
         )
     if not is_by_rows(tensor):
         raise BufferError(

@@ -201,7 +201,7 @@ _TO_NUMPY = "_to_np_array_did_copy" if RELEASE >= (0, 12) else "_single_device_a
 def is_readable(dtype: np.dtype[Any]) -> bool:
     """Tell whether `to_numpy` takes buffers of a dtype.
 
-    Up to 0.11, jaxlib has no buffer protocol for bfloat16 and the other dtypes that NumPy lacks, and its other methods
+    Up to 0.11, jaxlib has no buffer protocol for the dtypes that NumPy lacks, and its other methods
     import jax where it is installed.
     """
     return dtype.isbuiltin == 1 or RELEASE >= (0, 12)
