@@ -29,6 +29,7 @@ LOADED = {  # the standard library and NumPy, and our own packages
     "calque_autodiff": (STANDARD, {"calque_autodiff", "calque_core", "calque_pytree"}),
     "calque_jet": (STANDARD, {"calque_jet", "calque_core", "calque_pytree"}),
     "calque_batching": (STANDARD, {"calque_batching", "calque_core", "calque_pytree"}),
+    "calque_linalg": (STANDARD, {"calque_linalg", "calque_core", "calque_pytree"}),
     "calque_special": (STANDARD, {"calque_special", "calque_core", "calque_pytree"}),
     "calque_numpy": (STANDARD, {"calque_numpy", "calque_core", "calque_pytree"}),
     "calque_signal": (STANDARD, {"calque_signal", "calque_core", "calque_pytree"}),
@@ -100,6 +101,7 @@ FRONT = {  # the modules of calque_numpy that a program loads beside the package
 SERVING = {"reversal", "saving", "while_backwards", "custom_batches"}  # modules of rules that serve rules of others
 COLUMNS = ["calque_autodiff.rules", "calque_batching.rules", "calque_jet.rules", "calque_xla_backend.rules"]
 COLUMNS += ["calque_special.rules", "calque_special.series"]
+COLUMNS += ["calque_linalg.rules", "calque_linalg.series", "calque_linalg.lowerings"]
 LIST = """
 import json, sys
 if "pytree" not in sys.argv[1]:

@@ -128,6 +128,7 @@ def align_batch_axes(args: Sequence[Value], dims: Dims, bdim: int | None = None)
     """Return the operands with the batch axis at one dimension, and this: `bdim`, or the first mapped operand's.
 
     >>> import numpy as np
+    >>> from calque_core.extend import align_batch_axes
     >>> x, y = align_batch_axes([np.ones(2), np.zeros((2, 3))], [None, 1])[0]
     >>> x.shape, y.shape
     ((2, 3), (2, 3))
@@ -203,6 +204,7 @@ def _leading(primitive: Primitive) -> Rule:
 def axes_in_batch(axes: Sequence[int], bdim: int) -> tuple[int, ...]:
     """Return the positions of one element's axes in the whole array, which has its batch axis at `bdim`.
 
+    >>> from calque_core.extend import axes_in_batch
     >>> axes_in_batch((0, 2), 1)
     (0, 3)
     """
@@ -212,6 +214,7 @@ def axes_in_batch(axes: Sequence[int], bdim: int) -> tuple[int, ...]:
 def with_entry(values: Sequence[Any], bdim: int, entry: Any) -> tuple[Any, ...]:
     """Return values that belong to the axes of one element, with `entry` for the batch axis at `bdim`.
 
+    >>> from calque_core.extend import with_entry
     >>> with_entry((3, 5), 1, 4)
     (3, 4, 5)
     """
