@@ -18,7 +18,7 @@ from typing import Any
 
 from stubs import write_stubs
 
-from calque_core.extend import install_command
+from calque_core.engine import install_command
 
 MODULES = [
     "calque_pytree",
@@ -26,7 +26,8 @@ MODULES = [
     "calque_core.config",
     "calque_core.debug",
     "calque_core.extend",
-    "calque_core.extend.numpy_functions",
+    "calque_core.engine",
+    "calque_core.engine.numpy_functions",
     "calque_core.lax",
     "calque_core.testing",
     "calque_autodiff",

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
-from calque_core.extend import SHORT_DTYPES
+from calque_core.engine import SHORT_DTYPES
 from calque_pytree.late import _packages
 
 ROOT = Path(__file__).parents[2]

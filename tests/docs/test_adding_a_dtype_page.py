@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from calque_core.extend import REFUSED_DTYPES, SHORT_DTYPES
+from calque_core.engine import REFUSED_DTYPES, SHORT_DTYPES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "adding_a_dtype.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from calque_core.extend import FACADE
+from calque_core.engine import FACADE
 
 ROOT = Path(__file__).parents[2]
 # What installs a distribution: a command, with options and other names; a name with an extra; a requirement.

@@ -12,13 +12,14 @@ import pytest
 from public_api import FOLDER, MODULES, PAGE, described, names_by_module, page
 
 from calque_core import sibling_names as table
-from calque_core.extend import install_command
+from calque_core.engine import install_command
 
 PACKAGES = [
     "calque_pytree",
     "calque_core",
     "calque_core.extend",
-    "calque_core.extend.numpy_functions",
+    "calque_core.engine",
+    "calque_core.engine.numpy_functions",
     "calque_core.lax",
     "calque_core.testing",
     "calque_autodiff",

@@ -10,7 +10,7 @@ from program import numbers
 from sharded_program import GRID, parts, row
 
 from calque_core import lax, stage, typeof
-from calque_core.extend import entered, here
+from calque_core.engine import entered, here
 
 ROWS, SQUARE = numbers((8, 3)), numbers((8, 8))
 

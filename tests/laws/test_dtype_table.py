@@ -16,7 +16,7 @@ import pytest
 import calque_core
 import calque_numpy as cnp
 from calque_core import lax, promote_types
-from calque_core.extend import REFUSED_DTYPES, SHORT_DTYPES
+from calque_core.engine import REFUSED_DTYPES, SHORT_DTYPES
 from calque_numpy import random
 from calque_xla_backend import device_put, from_dlpack, jit
 from calque_xla_backend.runtime.dlpack import tensor_of
@@ -63,7 +63,7 @@ def test_no_module_but_the_table_names_a_short_dtype():
             naming[path.as_posix().partition("/src/")[2]] = lines
     assert len(SOURCES) > 500
     assert {path: lines for path, lines in naming.items() if path not in ALLOWED} == {}, (
-        "ask calque_core.extend.SHORT_DTYPES, kind_of, wide_dtype, bit_width, finfo or iinfo instead"
+        "ask calque_core.engine.SHORT_DTYPES, kind_of, wide_dtype, bit_width, finfo or iinfo instead"
     )
     assert naming.keys() == ALLOWED.keys()
 

@@ -12,7 +12,7 @@ import calque.numpy as cnp
 from calque import grad, jit, jvp, make_jaxpr, vmap
 from calque_autodiff.known.tables import linearizations
 from calque_core import Tracer, config, implements
-from calque_core.extend.numpy_functions import with_items
+from calque_core.engine.numpy_functions import with_items
 from calque_core.known.operands import FunctionOfItems
 from calque_numpy import joining
 

@@ -18,7 +18,8 @@ from settings_calls import FUNCTIONS, KEY
 
 import calque.numpy as cnp
 from calque import device_put, grad, jit, jvp, lax, make_jaxpr, tree, vmap
-from calque_core.extend import by_types, known, unknown
+from calque_core.engine import known, unknown
+from calque_core.extend import by_types
 
 Value = Any
 CALLS, LOOKED_AT = 5, (0, 2, 4)

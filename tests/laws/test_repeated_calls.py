@@ -20,7 +20,7 @@ from agreement import assert_close
 import calque.nn
 import calque.numpy
 from calque import jacfwd, jacrev, jvp, typeof, vjp, vmap
-from calque_core.extend import advance_rule_epoch
+from calque_core.engine import advance_rule_epoch
 from calque_pytree import tree_leaves
 
 ARRAYS = {

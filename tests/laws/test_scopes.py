@@ -8,7 +8,7 @@ import pytest
 from calque_autodiff import checkpoint, grad, jvp, vjp
 from calque_batching import vmap
 from calque_core import Jaxpr, make_jaxpr, named_scope
-from calque_core.extend import nested_jaxprs
+from calque_core.engine import nested_jaxprs
 from calque_xla_backend import jit
 
 X = np.array([0.5, 0.25])

@@ -12,7 +12,8 @@ import calque_numpy as cnp
 from calque_autodiff import grad, jvp, vjp
 from calque_batching import vmap
 from calque_core import eval_jaxpr, lax, make_jaxpr, promote_types
-from calque_core.extend import SHORT_DTYPES, is_float
+from calque_core.engine import SHORT_DTYPES
+from calque_core.extend import is_float
 from calque_xla_backend import jit
 
 pytestmark = pytest.mark.sampled(keep=0.3)

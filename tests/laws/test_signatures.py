@@ -202,7 +202,7 @@ cnp.float32, cnp.bfloat16, cnp.abs, calque.debug.visualize_sharding, calque_core
 LATE_MODULES = (
     "calque calque.debug calque.lax calque.nn calque.numpy calque.numpy.fft calque.numpy.linalg calque.random "
     "calque.scipy.linalg calque.scipy.special calque_autodiff calque_batching calque_core calque_core.extend "
-    "calque_core.extend.numpy_functions calque_core.lax calque_jet calque_numpy calque_numpy.fft calque_numpy.linalg "
+    "calque_core.engine.numpy_functions calque_core.lax calque_jet calque_numpy calque_numpy.fft calque_numpy.linalg "
     "calque_numpy.nn calque_numpy.random calque_numpy.scipy.linalg calque_numpy.scipy.special calque_pytree "
     "calque_xla_backend"
 )

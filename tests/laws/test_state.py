@@ -31,7 +31,7 @@ from calque_core import (
     typeof,
 )
 from calque_core.context import active, here
-from calque_core.extend import KnownOperations
+from calque_core.engine import KnownOperations
 from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.known.table import by_rules
 from calque_xla_backend import device_put, jit

@@ -23,7 +23,7 @@ import calque
 from calque_autodiff import grad, jvp, linearize
 from calque_batching import vmap
 from calque_core import float0, lax, make_jaxpr, typeof
-from calque_core.extend import advance_rule_epoch
+from calque_core.engine import advance_rule_epoch
 from calque_xla_backend import jit
 
 Value = Any

@@ -6,7 +6,7 @@ import pytest
 from calque_autodiff import defjvp, grad, jvp
 from calque_autodiff.known.tables import jvps
 from calque_core import Primitive, config, lax
-from calque_core.extend import advance_rule_epoch
+from calque_core.engine import advance_rule_epoch
 
 X = np.linspace(0.5, 1.6, 6).reshape(2, 3)
 X_DOT = np.linspace(-1.0, 2.0, 6).reshape(2, 3)

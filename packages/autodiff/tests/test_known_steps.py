@@ -8,7 +8,7 @@ from calque_autodiff.known.steps import Step
 from calque_autodiff.known.tables import linearizations
 from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_core import Primitive, Trace, Tracer, config, current_trace, hand_down, implements, lax, tracing, typeof
-from calque_core.extend import JaxprFunction, Known, advance_rule_epoch, resolve
+from calque_core.engine import JaxprFunction, Known, advance_rule_epoch, resolve
 from calque_pytree import tree_flatten
 
 X = np.linspace(0.5, 1.6, 6).reshape(2, 3)

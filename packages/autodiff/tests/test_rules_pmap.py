@@ -5,7 +5,7 @@ import pytest
 
 from calque_autodiff import custom_jvp, grad, jvp, linear_transpose, linearize
 from calque_core import ShapedArray, lax, stage
-from calque_core.extend import entered
+from calque_core.engine import entered
 from calque_core.lax import pmap_p
 
 X = np.array([0.1, -0.4, 0.9, 0.3])

@@ -6,7 +6,7 @@ import pytest
 from calque_autodiff import deflinear, grad, jvp, linear_call, linear_transpose, linearize, partial_eval_jaxpr, vjp
 from calque_core import AbstractMesh, Primitive, check_jaxpr, lax, make_jaxpr, shard_map
 from calque_core import PartitionSpec as P
-from calque_core.extend import nested_jaxprs
+from calque_core.engine import nested_jaxprs
 from calque_core.lax import shard_map_p
 
 MESH = AbstractMesh((4,), ("i",))

@@ -3,7 +3,7 @@ import pytest
 
 from calque_batching import defbatch, defbroadcasting, defreducer, defvectorized, primitive_batchers, vmap
 from calque_core import Primitive, rules
-from calque_core.extend import align_operands, axes_in_batch, with_entry
+from calque_core.engine import align_operands, axes_in_batch, with_entry
 
 
 def primitive(name, impl):

@@ -6,7 +6,7 @@ import pytest
 from calque_batching import AxisData, BatchTrace, BatchTracer, defbatch, vmap
 from calque_batching.known import batches, known_batch
 from calque_core import Primitive, Trace, config, evaluation, hand_down, lax, make_jaxpr, tracing, typeof
-from calque_core.extend import Call
+from calque_core.engine import Call
 
 X = np.linspace(0.5, 1.5, 12).reshape(3, 4)
 CONSTANT = np.linspace(-1.0, 1.0, 4)

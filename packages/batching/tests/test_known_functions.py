@@ -6,7 +6,7 @@ import pytest
 from calque_batching import vmap
 from calque_batching.known import batches
 from calque_core import Primitive, config, current_trace, jaxpr_as_fun, lax, make_jaxpr
-from calque_core.extend import advance_rule_epoch
+from calque_core.engine import advance_rule_epoch
 
 X = np.linspace(-0.5, 1.5, 24).reshape(4, 2, 3)
 ROW = np.linspace(0.5, 1.5, 3)

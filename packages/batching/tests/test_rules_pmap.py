@@ -4,7 +4,7 @@ import numpy as np
 
 from calque_batching import vmap
 from calque_core import ShapedArray, lax, stage
-from calque_core.extend import entered, here
+from calque_core.engine import entered, here
 from calque_core.lax import pmap_p
 
 X = np.arange(12.0).reshape(3, 4)

@@ -9,8 +9,8 @@ import pytest
 
 from calque_core import TracerArrayConversionError, config, make_jaxpr, register_aval, typeof
 from calque_core.backends import _backends, _of_shardings
-from calque_core.extend import known_devices, register_devices
-from calque_core.extend.numpy_functions import on_device, placed_like
+from calque_core.engine import known_devices, register_devices
+from calque_core.engine.numpy_functions import on_device, placed_like
 
 X = np.array([1.0, 2.0])
 

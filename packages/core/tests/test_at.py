@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calque_core import NonConcreteBooleanIndexError, ShapeError, check_jaxpr, config, eval_jaxpr, lax, make_jaxpr
-from calque_core.extend.numpy_functions import at
+from calque_core.engine.numpy_functions import at
 
 X = 1.0 + np.arange(24.0).reshape(2, 3, 4)
 UFUNCS = {

@@ -21,7 +21,7 @@ from calque_core import (
     make_jaxpr,
     tracing,
 )
-from calque_core.extend import body_axes
+from calque_core.engine import body_axes
 
 FIRST_SPELLINGS = [
     ("Lit", Literal),

@@ -16,7 +16,7 @@ from calque_core import (
     start_requests,
 )
 from calque_core.context import Reports, Settings, active
-from calque_core.extend import fix_cpu_devices, register_devices, requested_cpu_devices
+from calque_core.engine import fix_cpu_devices, register_devices, requested_cpu_devices
 
 
 @pytest.fixture

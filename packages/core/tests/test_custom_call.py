@@ -5,7 +5,7 @@ import pytest
 
 from calque_core import eval_jaxpr, lax, make_jaxpr, typeof
 from calque_core.custom.custom_call import one_spelling
-from calque_core.extend import CustomFunction, flat_batch, returned_pair
+from calque_core.engine import CustomFunction, flat_batch, returned_pair
 
 
 class batched_function(CustomFunction):

@@ -12,7 +12,8 @@ import pytest
 
 import calque_core
 from calque_core import canonicalize_dtype, eval_jaxpr, finfo, iinfo, lax, make_jaxpr, promote_types, typeof
-from calque_core.extend import bit_width, highest, kind_of, lowest, wide_dtype
+from calque_core.engine import bit_width, highest, kind_of, lowest
+from calque_core.extend import wide_dtype
 from calque_core.types.dtypes import REFUSED_DTYPES, SHORT_DTYPES, short_name
 
 NUMPY_DTYPES = (
@@ -178,7 +179,8 @@ SHORT_DTYPES["float6_e2m3fn"] = ShortDtype("f", 6, "f6_e2m3fn", "f6E2M3FN", "flo
 SHORT_DTYPES["int2"] = ShortDtype("i", 2, "i2", "i2", "int8", None, False, False)
 SHORT_DTYPES["uint2"] = ShortDtype("u", 2, "u2", "ui2", "int8", None, False, False)
 from calque_core import canonicalize_dtype, eval_jaxpr, isdtype, issubdtype, lax, make_jaxpr, promote_types, typeof
-from calque_core.extend import bit_width, highest, kind_of, lowest, wide_dtype
+from calque_core.engine import bit_width, highest, kind_of, lowest
+from calque_core.extend import wide_dtype
 
 dtype = np.dtype(calque_core.float6_e2m3fn)
 assert dtype == canonicalize_dtype("float6_e2m3fn")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from calque_core import jaxpr_as_fun, lax, make_jaxpr, named_scope
-from calque_core.extend import describe_function, name_of, named_after
+from calque_core.engine import name_of, named_after
+from calque_core.extend import describe_function
 
 
 class Nameless:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from calque_core import config, eval_jaxpr, stage, typeof
+from calque_core.engine import clipped_lines, combine_lines
 from calque_core.errors import NonConcreteBooleanIndexError, TracerIntegerConversionError
-from calque_core.extend import clipped_lines, combine_lines
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 

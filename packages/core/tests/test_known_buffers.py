@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calque_core import Primitive, eval_jaxpr, lax, make_jaxpr
-from calque_core.extend import StraightLine
+from calque_core.engine import StraightLine
 from calque_core.known.buffers import Repetition, addition_of, calls_of
 
 X, Y = np.linspace(0.5, 1.5, 12).reshape(3, 4), np.linspace(2.0, -1.0, 12).reshape(3, 4)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from calque_core import Jaxpr, Primitive, config, current_trace, lax, make_jaxpr, named_scope
+from calque_core.engine.numpy_functions import mean
 from calque_core.extend import by_types
-from calque_core.extend.numpy_functions import mean
 
 X = np.linspace(0.5, 1.5, 6).reshape(2, 3)
 ROW = np.ones(3, np.float32)

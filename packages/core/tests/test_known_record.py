@@ -3,7 +3,7 @@
 import numpy as np
 
 from calque_core import Literal, Primitive, current_trace, lax, make_jaxpr
-from calque_core.extend import recorder
+from calque_core.engine import recorder
 
 X = np.arange(3.0)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import Primitive, eval_jaxpr, lax, make_jaxpr, rules
-from calque_core.extend import StraightLine, is_straight
+from calque_core.engine import StraightLine, is_straight
 
 X = np.linspace(0.5, 1.5, 4)
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from calque_core import Primitive, ShapedArray, lax, make_jaxpr, typeof
-from calque_core.extend import StraightLine, elementwise_function, has_no_sizes, is_large, kinds_in_every_size
+from calque_core.engine import StraightLine, has_no_sizes, is_large, kinds_in_every_size
+from calque_core.extend import elementwise_function
 from calque_core.known.sizes import acts_by_element, common_shape, sizes_that_do_not_matter, without_sizes
 from calque_core.types.array_methods import in_every_size
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import ShapedArray
-from calque_core.extend import HAS_SIZES, KnownOperations, advance_rule_epoch, exact_params
+from calque_core.engine import HAS_SIZES, KnownOperations, advance_rule_epoch, exact_params
 from calque_core.lax import neg_p
 
 

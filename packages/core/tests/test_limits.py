@@ -8,7 +8,8 @@ import pytest
 
 import calque_core
 from calque_core import canonicalize_dtype, finfo, float0, iinfo, isdtype, issubdtype, make_jaxpr
-from calque_core.extend import bit_width, highest, kind_of, lowest, wide_dtype
+from calque_core.engine import bit_width, highest, kind_of, lowest
+from calque_core.extend import wide_dtype
 from calque_core.types.dtypes import SHORT_DTYPES, short_name
 
 SHORT = sorted(SHORT_DTYPES)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calque_core import config, eval_jaxpr, make_jaxpr, stage, typeof
-from calque_core.extend import numpy_functions
+from calque_core.engine import numpy_functions
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from calque_core import ArrayMethods, config, eval_jaxpr, stage, typeof
+from calque_core.engine import entered
+from calque_core.engine.numpy_functions import power
 from calque_core.errors import ShapeError, TracerBoolConversionError
-from calque_core.extend import entered
-from calque_core.extend.numpy_functions import power
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 

@@ -21,7 +21,7 @@ from calque_core import (
     make_jaxpr,
     pure_callback,
 )
-from calque_core.extend import register_effects_barrier
+from calque_core.engine import register_effects_barrier
 from calque_core.ops.calls import callback as callbacks
 
 F64 = ShapeDtypeStruct((), np.float64)

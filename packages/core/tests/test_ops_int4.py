@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calque_core import lax, typeof
-from calque_core.extend import default_fill
+from calque_core.engine import default_fill
 
 ml_dtypes = pytest.importorskip("ml_dtypes", reason="int4 is defined by ml_dtypes, which comes with jaxlib")
 

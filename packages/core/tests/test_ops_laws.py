@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calque_core import config, lax
-from calque_core.extend import StraightLine, is_straight
+from calque_core.engine import StraightLine, is_straight
 from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.staging.make_jaxpr import make_jaxpr
 from calque_core.types.stand_in import ShapeDtypeStruct

@@ -1,6 +1,6 @@
 import numpy as np
 
-from calque_core.extend import elements_at, positions, sort_by
+from calque_core.engine import elements_at, positions, sort_by
 
 
 def test_arrays_are_moved_as_the_keys_are_sorted_and_back_by_positions():

@@ -15,7 +15,7 @@ from calque_core import (
     typeof,
 )
 from calque_core.context import entered, here
-from calque_core.extend import nested_jaxprs
+from calque_core.engine import nested_jaxprs
 from calque_core.lax import pmap_p
 from calque_core.primitives.primitive import decompose
 from calque_core.traces.trace import current_trace

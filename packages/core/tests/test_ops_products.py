@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_core import make_jaxpr
-from calque_core.extend import leave_one_out_products
+from calque_core.engine import leave_one_out_products
 
 ROWS = {
     "usual": [0.5, -2.0, 3.0, 1.5],

@@ -9,7 +9,7 @@ from calque_core import (
     lax,
     make_jaxpr,
 )
-from calque_core.extend import merge_equal_equations
+from calque_core.engine import merge_equal_equations
 
 F64 = ShapedArray((), "float64")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from calque_core import Primitive, config, lax, make_jaxpr
-from calque_core.extend import advance_rule_epoch
+from calque_core.engine import advance_rule_epoch
 from calque_core.frames.reach import reach
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.known import table

@@ -40,7 +40,7 @@ def test_a_name_that_no_package_has_gets_the_most_similar_one():
 
 def test_a_package_of_another_author_gets_no_advice():
     assert sibling_advice("stencil", "vmap") is None
-    get, _ = calque_core.extend.late_names("stencil", {"math": "pi"})
+    get, _ = calque_core.engine.late_names("stencil", {"math": "pi"})
     with pytest.raises(
         AttributeError, match=r"^stencil has no attribute 'vmap'\. Its names are in stencil\.__all__\.$"
     ):

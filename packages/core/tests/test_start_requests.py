@@ -3,12 +3,7 @@
 import pytest
 
 from calque_core import config, start_requests
-from calque_core.extend import (
-    fix_device_memory,
-    fix_platforms,
-    requested_device_memory,
-    requested_platforms,
-)
+from calque_core.engine import fix_device_memory, fix_platforms, requested_device_memory, requested_platforms
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ import pytest
 
 from calque_core import AbstractMesh, ShapedArray, ShapeDtypeStruct, check_jaxpr, eval_shape, lax, make_jaxpr, shard_map
 from calque_core import PartitionSpec as P
+from calque_core.engine import body_axes, join_constants, nested_jaxprs
 from calque_core.errors import JaxprTypeError
-from calque_core.extend import body_axes, join_constants, nested_jaxprs
 
 LINE, PLANE = AbstractMesh((4,), ("i",)), AbstractMesh((2, 2), ("x", "y"))
 ROWS, SAME = P("i"), P()

@@ -10,7 +10,7 @@ import pytest
 
 import calque_linalg as linalg
 from calque_core import config, eval_jaxpr, lax, make_jaxpr
-from calque_core.extend import SHORT_DTYPES, nested_jaxprs
+from calque_core.engine import SHORT_DTYPES, nested_jaxprs
 
 pytestmark = pytest.mark.sampled(keep=0.1)
 

@@ -13,7 +13,7 @@ import pytest
 
 import calque_linalg as linalg
 from calque_core import ShapeError, config, current_trace, evaluation, make_jaxpr, typeof
-from calque_core.extend import is_array_like
+from calque_core.engine import is_array_like
 from calque_pytree import tree_leaves
 
 pytestmark = [

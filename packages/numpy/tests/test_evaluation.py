@@ -9,7 +9,7 @@ import pytest
 
 import calque_numpy as cnp
 from calque_core import ShapeError, config, eval_jaxpr, make_jaxpr
-from calque_core.extend import entered
+from calque_core.engine import entered
 from calque_numpy.evaluation import numpy_first
 
 

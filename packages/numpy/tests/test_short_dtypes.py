@@ -5,7 +5,8 @@ import pytest
 
 import calque_numpy as cnp
 from calque_core import finfo, jaxpr_as_fun, make_jaxpr
-from calque_core.extend import SHORT_DTYPES, is_float, kind_of
+from calque_core.engine import SHORT_DTYPES, kind_of
+from calque_core.extend import is_float
 from calque_numpy.scipy import special
 
 pytest.importorskip("ml_dtypes", reason="ml_dtypes defines the dtypes, and comes with jaxlib")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calque_core import lax
-from calque_core.extend import scaled_erfc
+from calque_core.engine import scaled_erfc
 from calque_special import kit
 
 

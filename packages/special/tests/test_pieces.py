@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calque_core import make_jaxpr
-from calque_core.extend import Pieces
+from calque_core.engine import Pieces
 from calque_core.ops.elementwise.number_code import code_of_numbers
 from calque_special.ops import bessel_regions, gamma_regions
 

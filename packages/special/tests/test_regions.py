@@ -7,7 +7,7 @@ import pytest
 
 import calque_special as special
 from calque_core import make_jaxpr
-from calque_core.extend import StraightLine
+from calque_core.engine import StraightLine
 from calque_core.ops.elementwise import regions
 from calque_core.ops.elementwise.regions import BLOCK, MOST_NUMBERS
 

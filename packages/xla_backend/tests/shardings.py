@@ -14,7 +14,7 @@ from claims import report
 
 from calque_core import AbstractMesh, Mesh, ShapeError, config
 from calque_core import PartitionSpec as P
-from calque_core.extend import axis_names_of
+from calque_core.engine import axis_names_of
 from calque_xla_backend import (
     NamedSharding,
     SingleDeviceSharding,

@@ -8,8 +8,8 @@ import pytest
 
 from calque_core import canonicalize_dtype, lax, typeof
 from calque_core.config import enable_x64
-from calque_core.extend import known_devices
-from calque_core.extend.numpy_functions import on_device
+from calque_core.engine import known_devices
+from calque_core.engine.numpy_functions import on_device
 from calque_core.types.dtypes import SHORT_DTYPES, float0
 from calque_xla_backend import Array, device_put, devices, jit
 from calque_xla_backend.runtime.array import array_from_numpy

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calque_core import config, jaxprs_in_params, make_jaxpr, pure_callback
-from calque_core.extend import StaticArguments, advance_rule_epoch, entered
+from calque_core.engine import StaticArguments, advance_rule_epoch, entered
 from calque_core.lax import fori_loop
 from calque_xla_backend import clear_caches, device_put, jit
 from calque_xla_backend.calls import cache

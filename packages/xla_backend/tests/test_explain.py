@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calque_core import ShapeDtypeStruct, config, lax, make_jaxpr
-from calque_core.extend import advance_rule_epoch, entered
+from calque_core.engine import advance_rule_epoch, entered
 from calque_xla_backend import compile, device_put, explain, jit
 
 

@@ -8,7 +8,7 @@ import pytest
 from jaxlib import _profiler
 
 from calque_core import lax
-from calque_core.extend import active
+from calque_core.engine import active
 from calque_xla_backend import TraceAnnotation, device_put, jit, profile
 
 

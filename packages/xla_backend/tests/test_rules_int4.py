@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from calque_core import iinfo, lax, make_jaxpr
-from calque_core.extend import SHORT_DTYPES
+from calque_core.engine import SHORT_DTYPES
 from calque_xla_backend import device_put, jit
 
 DTYPES = [np.dtype(getattr(ml_dtypes, name)) for name, row in SHORT_DTYPES.items() if row.kind != "f"]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from calque_core import ArrayMethods, ShapedArray, config, lax, make_jaxpr, typeof
-from calque_core.extend import advance_rule_epoch, numpy_functions
+from calque_core.engine import advance_rule_epoch, numpy_functions
 from calque_xla_backend import Array, clear_caches, device_put, hlo, jit, register_lowering
 from calque_xla_backend.modules.lowering import lowering_rule
 from calque_xla_backend.shortcuts import _shortcuts, evaluate_function

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from calque_core import ShapeDtypeStruct, config, lax, make_jaxpr
-from calque_core.extend import advance_rule_epoch
+from calque_core.engine import advance_rule_epoch
 from calque_pytree import register_pytree_node_class, structure
 from calque_xla_backend import ArgInfo, Array, compile, device_put, jit
 

@@ -4,7 +4,7 @@ import pytest
 from jaxlib.mlir import ir
 
 from calque_core import ShapedArray
-from calque_core.extend import SHORT_DTYPES
+from calque_core.engine import SHORT_DTYPES
 from calque_core.types.avals import AbstractValue
 from calque_xla_backend import aval_to_ir_type, dtype_to_ir_type
 from calque_xla_backend.modules.types import dense_attribute

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.extend import describe_function, name_of, short_repr, where
+from calque_core.engine import name_of, short_repr
+from calque_core.extend import describe_function, where
 from calque_core.lax import dot_general_p, name_p
 
 __all__ = [

@@ -9,7 +9,7 @@ import numpy as np
 
 from calque_autodiff.signs import Negative
 from calque_core import MissingRuleError, Zero, instantiate_zeros, typeof
-from calque_core.extend import (
+from calque_core.engine import (
     NOT_LINEAR,
     SCALAR_TYPES,
     JitTracer,
@@ -18,8 +18,8 @@ from calque_core.extend import (
     is_array_like,
     not_transposed,
     strong,
-    where,
 )
+from calque_core.extend import where
 
 Value = Any
 

@@ -16,13 +16,8 @@ from calque_autodiff.checks import fitting_cotangent, only_argument
 from calque_autodiff.known.tape import Tape
 from calque_autodiff.transpose import backward_linear
 from calque_core import Jaxpr, api_boundary, dce_jaxpr, eval_jaxpr, instantiate_zeros
-from calque_core.extend import (
-    copy_shared,
-    is_float,
-    strong,
-    tangent_leaves,
-    zeros_of,
-)
+from calque_core.engine import copy_shared, strong, tangent_leaves, zeros_of
+from calque_core.extend import is_float
 from calque_pytree import PyTreeDef, register_pytree_node
 
 Value = Any

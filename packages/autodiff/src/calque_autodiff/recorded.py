@@ -15,7 +15,8 @@ from calque_autodiff.partial_eval import Place, at_places, without_repeats
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.traces.tangent_trace import TangentTrace
 from calque_core import Jaxpr, current_trace, dce_jaxpr, eval_jaxpr, hoist_tracers, stage, tracing
-from calque_core.extend import Known, KnownOperations, is_nonzero, marked, merged
+from calque_core.engine import Known, KnownOperations
+from calque_core.extend import is_nonzero, marked, merged
 
 Value = Any
 

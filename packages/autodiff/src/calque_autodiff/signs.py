@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from calque_core import Primitive, Zero, add_tangents, rules
-from calque_core.extend import own_context
+from calque_core.engine import own_context
 from calque_core.lax import neg_p, sub_p
 
 Value = Any

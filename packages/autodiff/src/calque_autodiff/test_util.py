@@ -18,7 +18,8 @@ import numpy as np
 from calque_autodiff.verbs.forward import jvp
 from calque_autodiff.verbs.linearize import vjp
 from calque_core import api_boundary, float0, typeof
-from calque_core.extend import check_callable, check_sequence, describe_function, is_float
+from calque_core.engine import check_sequence
+from calque_core.extend import check_callable, describe_function, is_float
 from calque_pytree import keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_map
 
 Value = Any

@@ -35,22 +35,16 @@ from calque_core import (
     evaluation,
     stage,
 )
-from calque_core.extend import (
+from calque_core.engine import (
     DEFAULT_SETTINGS,
     exact_effects,
     in_backward,
     is_linear,
-    is_nonzero,
-    marked,
-    merged,
-    missing_rule,
     own_context,
-    settings_key,
     undefined_of,
-    unmarked,
-    where,
     zero_of,
 )
+from calque_core.extend import is_nonzero, marked, merged, missing_rule, settings_key, unmarked, where
 
 Value = Any
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import Atom, Jaxpr, stage
-from calque_core.extend import Mask, marked, merged, unmarked, zeros_of
+from calque_core.engine import Mask, zeros_of
+from calque_core.extend import marked, merged, unmarked
 
 
 def with_zeros(jaxpr: Jaxpr, outvars: Sequence[Atom | None], zero_avals: Sequence[Any]) -> Jaxpr:

@@ -31,20 +31,17 @@ from calque_core import (
     tracing,
     typeof,
 )
-from calque_core.extend import (
+from calque_core.engine import (
     add_remedy,
     all_run_known,
     captured_tracers,
     check_lift,
     entered,
     here,
-    merged,
-    missing_rule,
     named_axes,
     only_evaluates,
-    unmarked,
-    where,
 )
+from calque_core.extend import merged, missing_rule, unmarked, where
 
 Value = Any
 Params = Mapping[str, Any]

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from calque_core import Trace, Tracer, typeof
-from calque_core.extend import ArrayOperations, Position, traced_type
+from calque_core.engine import ArrayOperations, Position, traced_type
 
 Value = Any
 AxisNames = frozenset[Any]

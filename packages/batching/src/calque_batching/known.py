@@ -28,7 +28,7 @@ from calque_core import (
     tracing,
     typeof,
 )
-from calque_core.extend import (
+from calque_core.engine import (
     SCALAR_TYPES,
     Call,
     CodeTrace,

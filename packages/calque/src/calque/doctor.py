@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from calque_core import config
-from calque_core.extend import FACADE, facade_fault, import_at_rest, install_command, similar_name
+from calque_core.engine import FACADE, facade_fault, import_at_rest, install_command, similar_name
 
 PACKAGES = (
     FACADE, "calque-pytree", "calque-core", "calque-autodiff", "calque-jet", "calque-batching", "calque-linalg",

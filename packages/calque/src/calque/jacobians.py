@@ -16,17 +16,8 @@ import numpy as np
 from calque_autodiff import grad, jvp, linearize, vjp
 from calque_batching import map, moveaxis, vmap
 from calque_core import api_boundary, typeof
-from calque_core.extend import (
-    ChosenArguments,
-    check_arrays,
-    check_callable,
-    describe_function,
-    describe_value,
-    is_float,
-    named_after,
-    on_device_of,
-    transform_of,
-)
+from calque_core.engine import ChosenArguments, describe_value, named_after, on_device_of, transform_of
+from calque_core.extend import check_arrays, check_callable, describe_function, is_float
 from calque_core.lax import reshape, slice
 from calque_pytree import tree_flatten, tree_leaves, tree_map, tree_structure, tree_transpose
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import calque
-from calque_core.extend import install_advice
+from calque_core.engine import install_advice
 
 
 def missing_name(optional: Mapping[str, str], name: str) -> Any:

@@ -45,7 +45,7 @@ def register_devices(
     `put` also takes objects of the classes `shardings`, which divide an array over several devices, and None, the
     backend's default device.  A second call for one class replaces the first.
 
-    >>> from calque_core.extend import known_devices, register_devices
+    >>> from calque_core.engine import known_devices, register_devices
     >>> class Drum:
     ...     def __repr__(self):
     ...         return "Drum()"
@@ -61,7 +61,7 @@ def register_devices(
 def known_devices() -> list[Device]:
     """Return "cpu", the device of NumPy's arrays, and the devices of the backends that are loaded.
 
-    >>> from calque_core.extend import known_devices
+    >>> from calque_core.engine import known_devices
     >>> known_devices()[0]
     'cpu'
     """
@@ -89,7 +89,7 @@ def on_device_of(args: Any, out: Value) -> Value:
     A result of constants alone, such as zeros or no elements, then has the class of all other results.
 
     >>> import numpy as np
-    >>> from calque_core.extend import on_device_of
+    >>> from calque_core.engine import on_device_of
     >>> on_device_of((np.ones(2),), np.zeros(2))
     array([0., 0.])
     """

@@ -48,7 +48,7 @@ def allow_known(settings: Settings) -> bool:
     """Tell whether known operations may run as code under settings: none asks to see each operation or its results.
 
     >>> from calque_core.config import current, debug_nans
-    >>> from calque_core.extend import allow_known
+    >>> from calque_core.engine import allow_known
     >>> with debug_nans():
     ...     allow_known(current())
     False
@@ -156,7 +156,7 @@ def context_chain(context: Context | None, last: Context | None = None) -> list[
 def merely_evaluates() -> bool:
     """Tell whether the calling task evaluates, without a trace or named axes; its settings may be any.
 
-    >>> from calque_core.extend import merely_evaluates
+    >>> from calque_core.engine import merely_evaluates
     >>> merely_evaluates()
     True
     """

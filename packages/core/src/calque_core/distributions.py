@@ -30,7 +30,7 @@ def distribution_of(module: str) -> str:
 def install_advice(module: str, extra: str = "") -> str:
     """Return the sentence that says how to install the package of a module; one more if a stranger has its place.
 
-    >>> from calque_core.extend import install_advice
+    >>> from calque_core.engine import install_advice
     >>> install_advice("calque", "xla")
     'Install it: pip install "calque-transforms[xla]".'
     """

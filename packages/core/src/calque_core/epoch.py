@@ -42,7 +42,7 @@ def forget_with_rules(forget: Forget) -> Forget:
 
     A value made under an older epoch must not stay: a thread that keeps a value compares the epochs afterwards.
 
-    >>> from calque_core.extend import advance_rule_epoch, forget_with_rules
+    >>> from calque_core.engine import advance_rule_epoch, forget_with_rules
     >>> cache = {"program": 1}
     >>> _ = forget_with_rules(cache.clear)
     >>> advance_rule_epoch()

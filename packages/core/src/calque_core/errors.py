@@ -77,7 +77,7 @@ def add_remedy(error: BaseException, remedy: str) -> None:
 
     An error whose message is not a text, as some libraries raise, gets a note.  A second call changes nothing.
 
-    >>> from calque_core.extend import add_remedy
+    >>> from calque_core.engine import add_remedy
     >>> error = ValueError("assignment destination is read-only")
     >>> add_remedy(error, "Make a new array.")
     >>> print(error)
@@ -95,7 +95,7 @@ def add_remedy(error: BaseException, remedy: str) -> None:
 def similar_name(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str:
     """Return the name in `names` most similar to `name`, or ''; a `cutoff` of 1 accepts equal names only.
 
-    >>> from calque_core.extend import similar_name
+    >>> from calque_core.engine import similar_name
     >>> similar_name("jpv", ["jvp", "batch"])
     'jvp'
     """

@@ -33,7 +33,7 @@ def late_names(
     `adapt(package, name, value)` gives the value that the package has under a name.
     Raises: AttributeError for an unknown name, with the package of calque that has it, or with the most similar name.
 
-    >>> from calque_core.extend import late_names
+    >>> from calque_core.engine import late_names
     >>> get, names = late_names("my_package", {"math": "pi, tau as whole_turn"})
     >>> get("pi")
     3.141592653589793

@@ -81,7 +81,7 @@ def _is_positive(count: Any) -> bool:
 def requested_cpu_devices() -> int | None:
     """Return the number of devices that a backend shall offer on the host's processor; None if the user said nothing.
 
-    >>> from calque_core.extend import requested_cpu_devices
+    >>> from calque_core.engine import requested_cpu_devices
     >>> requested_cpu_devices() is None
     True
     """
@@ -113,7 +113,7 @@ def request_platforms(names: tuple[str, ...]) -> None:
 def requested_platforms() -> tuple[str, ...]:
     """Return the platforms that a backend may use, its default first; () if the user said nothing.
 
-    >>> from calque_core.extend import requested_platforms
+    >>> from calque_core.engine import requested_platforms
     >>> requested_platforms()
     ()
     """
@@ -145,7 +145,7 @@ def request_device_memory(memory: DeviceMemory) -> None:
 def requested_device_memory() -> DeviceMemory:
     """Return how an accelerator shall reserve its memory.
 
-    >>> from calque_core.extend import requested_device_memory
+    >>> from calque_core.engine import requested_device_memory
     >>> requested_device_memory()
     the platform's own choice
     """

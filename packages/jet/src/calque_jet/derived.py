@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import Primitive, typeof
-from calque_core.extend import is_float, results_of
+from calque_core.engine import results_of
+from calque_core.extend import is_float
 from calque_jet.series import Coefficient, Series, coefficient, instantiate
 
 Value = Any

@@ -14,23 +14,20 @@ from math import factorial
 from typing import Any
 
 from calque_core import Zero, api_boundary, current_trace, finfo, tracing, typeof
-from calque_core.extend import (
+from calque_core.engine import (
     FlatFunction,
     FlatPrimals,
-    check_arrays,
-    check_callable,
     check_outputs,
     check_sequence,
     copy_shared,
-    describe_function,
     describe_value,
     dtype_name,
     flatten_primals,
-    is_float,
     leaf_names,
     record_call,
     tangent_leaves,
 )
+from calque_core.extend import check_arrays, check_callable, describe_function, is_float
 from calque_jet.jet_trace import JetTrace
 from calque_jet.series import Coefficient, Series, instantiate, over, times
 from calque_pytree import PyTreeDef, tree_structure

@@ -26,7 +26,8 @@ from calque_core import (
     tracing,
     typeof,
 )
-from calque_core.extend import Position, call_by_rules, check_lift, here, zero_tangent
+from calque_core.engine import Position, call_by_rules, check_lift, here
+from calque_core.extend import zero_tangent
 from calque_jet.derived import derived_rules
 from calque_jet.series import Series, derivative, instantiate, integral
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import typeof
-from calque_core.extend import spread, zeros_of
+from calque_core.engine import spread, zeros_of
 from calque_core.lax import add, add_any, div, mul, neg, sub
 
 Value = Any

@@ -23,20 +23,20 @@ _CHAPTERS = {
         "calque_numpy.array_types": "ndarray",
         "calque_numpy.dtypes": "result_type, iscomplexobj, isrealobj, can_cast",
         "calque_core": "promote_types, issubdtype, isdtype, finfo, iinfo",
-        "calque_core.extend.numpy_functions": "astype",
+        "calque_core.engine.numpy_functions": "astype",
     },
     "the array API": {"calque_numpy.array_api": "__array_api_version__, __array_namespace_info__"},
     "creation": {
         "calque_numpy.creation": "array, asarray, zeros, ones, full, zeros_like, ones_like, full_like, from_dlpack",
         "calque_numpy.ranges": "arange, linspace, eye, identity, tri, meshgrid",
-        "calque_core.extend.numpy_functions": "copy",
+        "calque_core.engine.numpy_functions": "copy",
     },
     "arithmetic": {
         "calque_core.lax": (
             "add, sub as subtract, mul as multiply, neg as negative, sqrt, cbrt, floor, ceil, max as maximum, "
             "min as minimum"
         ),
-        "calque_core.extend.numpy_functions": (
+        "calque_core.engine.numpy_functions": (
             "positive, absolute as abs, absolute, fabs, sign, true_divide as divide, true_divide, floor_divide, "
             "remainder as mod, remainder, fmod, divmod, power as pow, power, float_power, square, reciprocal, "
             "heaviside, trunc, rint, round, round as around, clip, fmax, fmin, nextafter, conjugate as conj, "
@@ -51,7 +51,7 @@ _CHAPTERS = {
             "atan as arctan, sinh, cosh, tanh, asinh, acosh, atanh, asinh as arcsinh, acosh as arccosh, "
             "atanh as arctanh"
         ),
-        "calque_core.extend.numpy_functions": (
+        "calque_core.engine.numpy_functions": (
             "log2, log10, logaddexp, hypot, arctan2 as atan2, arctan2, deg2rad, deg2rad as radians, rad2deg, "
             "rad2deg as degrees"
         ),
@@ -62,7 +62,7 @@ _CHAPTERS = {
             "eq as equal, ne as not_equal, bitwise_and, bitwise_or, bitwise_xor, bitwise_not, "
             "bitwise_not as bitwise_invert, bitwise_not as invert"
         ),
-        "calque_core.extend.numpy_functions": (
+        "calque_core.engine.numpy_functions": (
             "less, less_equal, greater, greater_equal, isnan, isfinite, isinf, logical_and, logical_or, logical_xor, "
             "logical_not, left_shift as bitwise_left_shift, right_shift as bitwise_right_shift, left_shift, "
             "right_shift, bitwise_count"
@@ -71,9 +71,9 @@ _CHAPTERS = {
         "calque_numpy.masks": "isclose, allclose, array_equal",
     },
     "elements chosen by a condition": {"calque_numpy.masks": "where, select, nan_to_num"},
-    "elements read and updated at an index": {"calque_core.extend.numpy_functions": "at"},
+    "elements read and updated at an index": {"calque_core.engine.numpy_functions": "at"},
     "shapes": {
-        "calque_core.extend.numpy_functions": (
+        "calque_core.engine.numpy_functions": (
             "shape, ndim, size, reshape, ravel, transpose, transpose as permute_dims, swapaxes, squeeze"
         ),
         "calque_numpy.shapes": (
@@ -91,7 +91,7 @@ _CHAPTERS = {
         ),
     },
     "reductions": {
-        "calque_core.extend.numpy_functions": (
+        "calque_core.engine.numpy_functions": (
             "sum, mean, var, std, max, max as amax, min, min as amin, any, all, argmax, argmin, prod"
         ),
         "calque_numpy.statistics": "average, ptp, count_nonzero",
@@ -115,7 +115,7 @@ _CHAPTERS = {
     },
     "matrices and products": {
         "calque_numpy.matrices": "diag, diagflat, diagonal, trace, tril, triu",
-        "calque_core.extend.numpy_functions": "dot, matmul",
+        "calque_core.engine.numpy_functions": "dot, matmul",
         "calque_numpy.products": "inner, outer, vdot, tensordot, kron, cross",
         "calque_numpy.contractions": "einsum",
         "calque_numpy": "linalg",

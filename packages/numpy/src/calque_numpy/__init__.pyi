@@ -22,7 +22,7 @@ from calque_numpy.dtypes import (
 from calque_core import (
     promote_types as promote_types, issubdtype as issubdtype, isdtype as isdtype, finfo as finfo, iinfo as iinfo,
 )
-from calque_core.extend.numpy_functions import (
+from calque_core.engine.numpy_functions import (
     astype as astype, copy as copy, positive as positive, absolute as abs, absolute as absolute, fabs as fabs,
     sign as sign, true_divide as divide, true_divide as true_divide, floor_divide as floor_divide, remainder as mod,
     remainder as remainder, fmod as fmod, divmod as divmod, power as pow, power as power, float_power as float_power,

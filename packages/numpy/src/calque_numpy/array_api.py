@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import evaluation, isdtype
-from calque_core.extend import here, known_devices, scalar_dtype, where
-from calque_core.extend.numpy_functions import on_device
+from calque_core.engine import here, known_devices, scalar_dtype
+from calque_core.engine.numpy_functions import on_device
+from calque_core.extend import where
 
 DType = np.dtype[Any]
 

@@ -11,8 +11,8 @@ from typing import Any, final
 import numpy as np
 
 from calque_core import is_tracer, result_type, typeof
+from calque_core.engine.numpy_functions import as_dtype, reshape, swapaxes, transpose
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, reshape, swapaxes, transpose
 from calque_numpy.creation import asarray
 from calque_numpy.joining import concatenate
 

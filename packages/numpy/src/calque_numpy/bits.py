@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import implements, lax, typeof
+from calque_core.engine.numpy_functions import as_dtype, canonical_axis, ravel
 from calque_core.extend import integer
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, canonical_axis, ravel
 from calque_numpy.creation import asarray
 from calque_numpy.shapes import moveaxis
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import implements, lax, typeof
-from calque_core.extend.numpy_functions import binary, floating
+from calque_core.engine.numpy_functions import binary, floating
 from calque_numpy.elementwise import signbit
 
 Value = Any

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, implements, lax, typeof
-from calque_core.extend import numpy_functions as reductions
+from calque_core.engine import numpy_functions as reductions
+from calque_core.engine.numpy_functions import broadcast_to
 from calque_core.extend import where
-from calque_core.extend.numpy_functions import broadcast_to
 from calque_linalg.kit import identity_like
 from calque_numpy.equations import as_field, inv, slogdet
 from calque_numpy.norms import matrix_norm

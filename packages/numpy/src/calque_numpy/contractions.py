@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core import NumpyRuleError, ShapedArray, ShapeError, implements, lax, typeof
-from calque_core.extend import Shape, describe_value, in_every_size, types_decide, where
-from calque_core.extend.numpy_functions import promoted_dtype, refuse
+from calque_core.engine import describe_value
+from calque_core.engine.numpy_functions import promoted_dtype, refuse
+from calque_core.extend import Shape, in_every_size, types_decide, where
 from calque_core.lax import PrecisionLike
 from calque_numpy.creation import asarray
 from calque_numpy.matrices import diagonal

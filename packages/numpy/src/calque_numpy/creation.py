@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, ShapeDtypeStruct, iinfo, implements, is_tracer, lax, typeof
-from calque_core.extend import describe_value, integer, is_array_like, kind_of, types_decide, where
-from calque_core.extend.numpy_functions import (
+from calque_core.engine import describe_value, is_array_like, kind_of
+from calque_core.engine.numpy_functions import (
     SCALARS,
     array_of,
     as_dtype,
@@ -28,6 +28,7 @@ from calque_core.extend.numpy_functions import (
     refuse,
     wide_integer,
 )
+from calque_core.extend import integer, types_decide, where
 
 Value = Any
 DType = Any

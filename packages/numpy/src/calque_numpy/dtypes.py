@@ -8,9 +8,9 @@ import numpy as np
 
 from calque_core import implements, typeof
 from calque_core import result_type as _result_type
-from calque_core.extend import is_array_like
+from calque_core.engine import is_array_like
+from calque_core.engine.numpy_functions import can_cast as _can_cast
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import can_cast as _can_cast
 from calque_numpy.creation import asarray
 
 Value = Any

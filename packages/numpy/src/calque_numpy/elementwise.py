@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, canonicalize_dtype, implements, lax, result_type, typeof
-from calque_core.extend import polynomial
-from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import (
+from calque_core.engine import polynomial
+from calque_core.engine.numpy_functions import (
     as_dtype,
     as_result,
     binary,
@@ -29,6 +28,7 @@ from calque_core.extend.numpy_functions import (
     refuse,
     trunc,
 )
+from calque_core.extend import where as place
 from calque_numpy.modified_bessel import i0_p
 
 Value = Any

@@ -13,8 +13,9 @@ import numpy as np
 
 import calque_linalg as linalg
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, typeof
-from calque_core.extend import integer, kind_of, types_decide, where
-from calque_core.extend.numpy_functions import as_dtype, broadcast_to, promoted_dtype
+from calque_core.engine import kind_of
+from calque_core.engine.numpy_functions import as_dtype, broadcast_to, promoted_dtype
+from calque_core.extend import integer, types_decide, where
 from calque_core.lax import broadcast_shapes
 from calque_numpy.creation import asarray
 from calque_numpy.shapes import moveaxis

@@ -15,22 +15,21 @@ from typing import Any
 import numpy as np
 
 from calque_core import ArrayMethods, NumpyRuleError
-from calque_core.extend import (
+from calque_core.engine import (
     DEFAULT_SETTINGS,
     active,
     canonical_value,
-    elementwise_function,
     evaluate_by_types,
     function_evaluators,
     has_tracer,
     here,
     import_at_rest,
-    late_function,
     mark_wrapper,
     merely_evaluates,
     native_array,
 )
-from calque_core.extend.numpy_functions import on_host, with_arrays, with_items
+from calque_core.engine.numpy_functions import on_host, with_arrays, with_items
+from calque_core.extend import elementwise_function, late_function
 from calque_pytree import tree_map
 
 Value = Any

@@ -12,8 +12,9 @@ import numpy as np
 
 import calque_linalg as linalg
 from calque_core import ShapeError, implements, lax, typeof
-from calque_core.extend import integer, short_repr, where
-from calque_core.extend.numpy_functions import matmul, refuse
+from calque_core.engine import short_repr
+from calque_core.engine.numpy_functions import matmul, refuse
+from calque_core.extend import integer, where
 from calque_linalg.kit import adjoint, identity_like, transposed
 from calque_numpy.creation import asarray
 from calque_numpy.equations import as_field, inv

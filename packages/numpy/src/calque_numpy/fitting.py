@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, implements, lax, result_type, typeof
+from calque_core.engine.numpy_functions import as_dtype
+from calque_core.engine.numpy_functions import sum as total
 from calque_core.extend import integer
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype
-from calque_core.extend.numpy_functions import sum as total
 from calque_numpy.creation import asarray
 from calque_numpy.equations import inv
 from calque_numpy.least_squares import lstsq

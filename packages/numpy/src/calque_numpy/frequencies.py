@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from calque_core import implements, lax, typeof
-from calque_core.extend import dtype_name, integer, kind_of, scalar_dtype, where
-from calque_core.extend.numpy_functions import (
+from calque_core.engine import dtype_name, kind_of, scalar_dtype
+from calque_core.engine.numpy_functions import (
     as_dtype,
     canonical_axis,
     dtype_argument,
     integers,
     on_device,
 )
+from calque_core.extend import integer, where
 from calque_numpy.rearranging import roll
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]

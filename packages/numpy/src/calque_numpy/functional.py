@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, implements, lax, typeof
+from calque_core.engine.numpy_functions import as_dtype, broadcast_to, canonical_axis, integers, truth
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, broadcast_to, canonical_axis, integers, truth
 from calque_numpy.creation import asarray
 from calque_numpy.masks import where
 from calque_numpy.shapes import moveaxis

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, ShapeError, canonicalize_dtype, implements, lax, typeof
-from calque_core.extend import integer, is_array_like, short_repr
+from calque_core.engine import is_array_like, short_repr
+from calque_core.engine.numpy_functions import as_dtype, at, ravel
+from calque_core.engine.numpy_functions import max as largest
+from calque_core.engine.numpy_functions import min as smallest
+from calque_core.engine.numpy_functions import sum as total
+from calque_core.extend import integer
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, at, ravel
-from calque_core.extend.numpy_functions import max as largest
-from calque_core.extend.numpy_functions import min as smallest
-from calque_core.extend.numpy_functions import sum as total
 from calque_numpy.creation import asarray
 from calque_numpy.places import known_array
 from calque_numpy.ranges import linspace

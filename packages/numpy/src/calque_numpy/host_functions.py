@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ArrayMethods, NumpyRuleError, implements, is_tracer, typeof
-from calque_core.extend import host_values
+from calque_core.engine import host_values
 from calque_core.extend import where as place
 from calque_pytree import tree_leaves
 

@@ -12,9 +12,10 @@ import numpy as np
 from numpy import diag_indices, mgrid, ogrid, tril_indices, triu_indices
 
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, typeof
-from calque_core.extend import check_callable, is_array_like
+from calque_core.engine import is_array_like
+from calque_core.engine.numpy_functions import as_dtype, at, dtype_argument, one_or_several
+from calque_core.extend import check_callable
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, at, dtype_argument, one_or_several
 from calque_numpy.creation import asarray, ones
 from calque_numpy.places import known_array, nonzero, nonzero_places
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import implements, lax, typeof
-from calque_core.extend import integer, is_array_like, short_repr, types_decide, where
-from calque_core.extend.numpy_functions import (
+from calque_core.engine import is_array_like, short_repr
+from calque_core.engine.numpy_functions import (
     astype,
     canonical_axis,
     copy,
@@ -26,6 +26,7 @@ from calque_core.extend.numpy_functions import (
     ravel,
     refuse,
 )
+from calque_core.extend import integer, types_decide, where
 from calque_numpy.creation import asarray
 from calque_numpy.releases import of_numpy
 from calque_numpy.shapes import atleast_1d, atleast_2d, atleast_3d

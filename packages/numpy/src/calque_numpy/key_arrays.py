@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax, typeof
-from calque_core.extend import has_tracer, where
-from calque_core.extend.numpy_functions import at
+from calque_core.engine import has_tracer
+from calque_core.engine.numpy_functions import at
+from calque_core.extend import where
 from calque_numpy.releases import of_numpy
 from calque_pytree import register_pytree_node, tree_leaves, tree_map
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.extend.numpy_functions import at, ravel
+from calque_core.engine.numpy_functions import at, ravel
 
 Value = Any
 Array = Any  # NumPy's, with the known values of an array

@@ -12,8 +12,8 @@ import numpy as np
 
 import calque_linalg as linalg
 from calque_core import ShapeError, implements, lax, typeof
+from calque_core.engine.numpy_functions import as_dtype, broadcast_to
 from calque_core.extend import where
-from calque_core.extend.numpy_functions import as_dtype, broadcast_to
 from calque_linalg.kit import hermitian_of
 from calque_numpy.equations import as_field
 from calque_numpy.spectra import svd, svdvals

@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import finfo, implements, lax, typeof
-from calque_core.extend import elementwise_function, late_function, types_decide
-from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import (
+from calque_core.engine.numpy_functions import (
     absolute,
     all,
     as_dtype,
@@ -30,6 +28,8 @@ from calque_core.extend.numpy_functions import (
     promoted_dtype,
     truth,
 )
+from calque_core.extend import elementwise_function, late_function, types_decide
+from calque_core.extend import where as place
 
 Value = Any
 

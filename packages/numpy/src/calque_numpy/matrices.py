@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import implements, lax, typeof
+from calque_core.engine.numpy_functions import canonical_axis, ravel, refuse, sum
 from calque_core.extend import integer, where
-from calque_core.extend.numpy_functions import canonical_axis, ravel, refuse, sum
 from calque_numpy.ranges import tri
 
 Value = Any

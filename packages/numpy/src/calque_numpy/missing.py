@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.extend import SHORT_DTYPES, late_function, short_dtype
+from calque_core.engine import SHORT_DTYPES, short_dtype
+from calque_core.extend import late_function
 
 _FAMILIES = {
     "concerns the memory of an array, and traced values have none; use NumPy's on the transformed function's result": (

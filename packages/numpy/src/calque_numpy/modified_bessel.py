@@ -13,7 +13,7 @@ from typing import Any
 
 import calque_special
 from calque_core import lax
-from calque_core.extend import evaluate_together, polynomial
+from calque_core.engine import evaluate_together, polynomial
 from calque_numpy.scipy.slopes import declare
 from calque_special.kit import I0_REGIONS, I1_REGIONS
 

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import canonicalize_dtype, implements, lax, typeof
-from calque_core.extend import highest, is_float, kind_of, lowest
-from calque_core.extend import numpy_functions as reductions
-from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import (
+from calque_core.engine import highest, kind_of, lowest
+from calque_core.engine import numpy_functions as reductions
+from calque_core.engine.numpy_functions import (
     Axes,
     as_dtype,
     deviation_of,
@@ -26,6 +25,8 @@ from calque_core.extend.numpy_functions import (
     refuse,
     true_divide,
 )
+from calque_core.extend import is_float
+from calque_core.extend import where as place
 from calque_numpy.running import cumprod, cumsum
 
 Value = Any

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import canonicalize_dtype, implements, lax, typeof
+from calque_core.engine import numpy_functions as reductions
+from calque_core.engine.numpy_functions import as_dtype, canonical_axis, integers, reduced_axes
 from calque_core.extend import integer, late_function, where
-from calque_core.extend import numpy_functions as reductions
-from calque_core.extend.numpy_functions import as_dtype, canonical_axis, integers, reduced_axes
 
 Value = Any
 

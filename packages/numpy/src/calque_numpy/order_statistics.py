@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import canonicalize_dtype, implements, lax, result_type, typeof
-from calque_core.extend import kind_of
-from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import (
+from calque_core.engine import kind_of
+from calque_core.engine.numpy_functions import (
     Axes,
     any,
     as_dtype,
@@ -29,7 +28,8 @@ from calque_core.extend.numpy_functions import (
     reduced_axes,
     refuse,
 )
-from calque_core.extend.numpy_functions import sum as total
+from calque_core.engine.numpy_functions import sum as total
+from calque_core.extend import where as place
 from calque_numpy.creation import asarray
 from calque_numpy.places import known_array
 from calque_numpy.statistics import spread_weights

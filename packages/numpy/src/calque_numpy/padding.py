@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, implements, lax, typeof
-from calque_core.extend import has_tracer, integer, kind_of, where
-from calque_core.extend import numpy_functions as reductions
-from calque_core.extend.numpy_functions import as_dtype, broadcast_to
+from calque_core.engine import has_tracer, kind_of
+from calque_core.engine import numpy_functions as reductions
+from calque_core.engine.numpy_functions import as_dtype, broadcast_to
+from calque_core.extend import integer, where
 from calque_numpy.creation import asarray
 from calque_numpy.order_statistics import median
 from calque_numpy.ranges import linspace

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, canonicalize_dtype, implements, is_tracer, lax, typeof
-from calque_core.extend import has_short_dtype, integer, known, unknown, wide_dtype
+from calque_core.engine import has_short_dtype, known, unknown
+from calque_core.engine.numpy_functions import as_dtype, at, broadcast_to, ravel
+from calque_core.extend import integer, wide_dtype
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, ravel
 from calque_numpy.creation import asarray
 
 Value = Any

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, implements, is_tracer, lax, result_type, typeof
-from calque_core.extend import host_values, integer, kind_of, types_decide
+from calque_core.engine import host_values, kind_of
+from calque_core.engine.numpy_functions import as_dtype, at, ravel, real, true_divide
+from calque_core.extend import integer, types_decide
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, at, ravel, real, true_divide
 from calque_numpy.creation import asarray
 from calque_numpy.signals import convolve
 from calque_numpy.spectra import eigvals

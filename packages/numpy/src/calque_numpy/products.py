@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, implements, lax, typeof
-from calque_core.extend import in_every_size, types_decide, where
-from calque_core.extend.numpy_functions import (
+from calque_core.engine.numpy_functions import (
     canonical_axis,
     check_dtypes,
     conjugate,
@@ -24,6 +23,7 @@ from calque_core.extend.numpy_functions import (
     ravel,
     refuse,
 )
+from calque_core.extend import in_every_size, types_decide, where
 from calque_core.lax import PrecisionLike
 from calque_numpy.creation import asarray
 from calque_numpy.releases import of_numpy

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax, typeof
+from calque_core.engine.numpy_functions import as_dtype, astype, at, canonical_axis, ravel, remainder
 from calque_core.extend import where as place_of_call
-from calque_core.extend.numpy_functions import as_dtype, astype, at, canonical_axis, ravel, remainder
 from calque_numpy.creation import asarray
 from calque_numpy.taking import along_axis, checked_positions
 

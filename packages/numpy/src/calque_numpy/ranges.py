@@ -21,8 +21,8 @@ from calque_core import (
     result_type,
     typeof,
 )
-from calque_core.extend import integer, kind_of, scalar_dtype, where
-from calque_core.extend.numpy_functions import (
+from calque_core.engine import kind_of, scalar_dtype
+from calque_core.engine.numpy_functions import (
     KINDS,
     SCALARS,
     as_dtype,
@@ -33,6 +33,7 @@ from calque_core.extend.numpy_functions import (
     on_device,
     power,
 )
+from calque_core.extend import integer, where
 from calque_core.lax import broadcast_shapes
 from calque_numpy.creation import asarray, full_like
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import ConcretizationTypeError, canonicalize_dtype, implements, is_tracer, lax, typeof
-from calque_core.extend import add_remedy, integer, where
-from calque_core.extend.numpy_functions import (
+from calque_core.engine import add_remedy
+from calque_core.engine.numpy_functions import (
     as_dtype,
     at,
     broadcast_to,
@@ -29,6 +29,7 @@ from calque_core.extend.numpy_functions import (
     remainder,
     swapaxes,
 )
+from calque_core.extend import integer, where
 from calque_core.lax import broadcast_in_dim
 from calque_numpy.creation import asarray
 from calque_numpy.searching import searchsorted

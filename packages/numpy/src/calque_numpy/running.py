@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import canonicalize_dtype, implements, lax, result_type, typeof
-from calque_core.extend import integer, kind_of
-from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import (
+from calque_core.engine import kind_of
+from calque_core.engine.numpy_functions import (
     as_dtype,
     broadcast_to,
     canonical_axis,
@@ -29,7 +28,9 @@ from calque_core.extend.numpy_functions import (
     sum_dtype,
     true_divide,
 )
-from calque_core.extend.numpy_functions import sum as total
+from calque_core.engine.numpy_functions import sum as total
+from calque_core.extend import integer
+from calque_core.extend import where as place
 from calque_numpy.creation import asarray
 from calque_numpy.releases import of_numpy
 

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
-from calque_core.extend import integer, is_array_like, plain_types, short_repr
+from calque_core.engine import is_array_like, plain_types, short_repr
+from calque_core.engine.numpy_functions import as_dtype, at, check_dtypes, isnan, remainder
+from calque_core.extend import integer
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, at, check_dtypes, isnan, remainder
 from calque_numpy.creation import asarray
 from calque_numpy.places import known_array
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ConcretizationTypeError, ShapeError, is_tracer, lax, typeof
-from calque_core.extend import highest, lowest
+from calque_core.engine import highest, lowest
 from calque_numpy.creation import asarray
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core import canonicalize_dtype, implements, lax, result_type, typeof
+from calque_core.engine.numpy_functions import any as any_of
+from calque_core.engine.numpy_functions import as_dtype, at, broadcast_to, canonical_axis, isnan, ravel
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import any as any_of
-from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axis, isnan, ravel
 from calque_numpy.creation import asarray
 from calque_numpy.joining import concatenate
 from calque_numpy.known_sets import (

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import NumpyRuleError, implements, lax, typeof
+from calque_core.engine.numpy_functions import broadcast_to as broadcast
+from calque_core.engine.numpy_functions import canonical_axis, one_or_several, swapaxes
 from calque_core.extend import where
-from calque_core.extend.numpy_functions import broadcast_to as broadcast
-from calque_core.extend.numpy_functions import canonical_axis, one_or_several, swapaxes
 from calque_core.lax import broadcast_shapes
 from calque_numpy.creation import asarray
 

@@ -14,10 +14,10 @@ import numpy as np
 
 import calque_special
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
+from calque_core.engine.numpy_functions import as_dtype, clip, conjugate, imag, mean, real
+from calque_core.engine.numpy_functions import sum as total
 from calque_core.extend import integer, types_decide
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, clip, conjugate, imag, mean, real
-from calque_core.extend.numpy_functions import sum as total
 from calque_numpy.creation import asarray
 from calque_numpy.elementwise import flat_abs
 from calque_numpy.joining import concatenate

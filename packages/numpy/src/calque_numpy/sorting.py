@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import canonicalize_dtype, implements, lax, typeof
+from calque_core.engine.numpy_functions import canonical_axis, integers, ravel
 from calque_core.extend import where
-from calque_core.extend.numpy_functions import canonical_axis, integers, ravel
 
 Value = Any
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, implements, lax, typeof
+from calque_core.engine.numpy_functions import canonical_axis, check_operands, conjugate
+from calque_core.engine.numpy_functions import matmul as core_matmul
 from calque_core.extend import where
-from calque_core.extend.numpy_functions import canonical_axis, check_operands, conjugate
-from calque_core.extend.numpy_functions import matmul as core_matmul
 from calque_numpy import matrices, products, shapes
 from calque_numpy.creation import asarray
 

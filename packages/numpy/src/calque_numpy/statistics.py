@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, result_type, typeof
-from calque_core.extend import numpy_functions as reductions
-from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import (
+from calque_core.engine import numpy_functions as reductions
+from calque_core.engine.numpy_functions import (
     Axes,
     as_dtype,
     canonical_axes,
@@ -22,6 +21,7 @@ from calque_core.extend.numpy_functions import (
     refuse,
     truth,
 )
+from calque_core.extend import where as place
 from calque_core.lax import broadcast_in_dim
 from calque_numpy.creation import asarray
 

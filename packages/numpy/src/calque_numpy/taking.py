@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import canonicalize_dtype, implements, is_tracer, lax, result_type, typeof
-from calque_core.extend import host_values, short_repr
-from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import (
+from calque_core.engine import host_values, short_repr
+from calque_core.engine.numpy_functions import (
     as_dtype,
     at,
     broadcast_to,
@@ -27,6 +26,7 @@ from calque_core.extend.numpy_functions import (
     ravel,
     refuse,
 )
+from calque_core.extend import where as place
 from calque_numpy.creation import asarray
 from calque_numpy.joining import concatenate
 from calque_numpy.places import elements_at, first_places, is_known, require_size

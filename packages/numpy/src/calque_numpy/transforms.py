@@ -18,14 +18,15 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, implements, lax, typeof
-from calque_core.extend import integer, scalar_dtype, where
-from calque_core.extend.numpy_functions import (
+from calque_core.engine import scalar_dtype
+from calque_core.engine.numpy_functions import (
     as_dtype,
     canonical_axis,
     conjugate,
     integers,
     refuse,
 )
+from calque_core.extend import integer, where
 from calque_signal import FftType
 from calque_signal import fft as transform
 

@@ -12,9 +12,10 @@ from typing import Any, final
 import numpy as np
 
 from calque_core import eval_shape, lax, result_type, typeof
-from calque_core.extend import active, check_callable, integer, name_of
+from calque_core.engine import active, name_of
+from calque_core.engine.numpy_functions import as_dtype, at, broadcast_to, canonical_axes, dtype_argument, ravel, refuse
+from calque_core.extend import check_callable, integer
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, at, broadcast_to, canonical_axes, dtype_argument, ravel, refuse
 from calque_numpy.creation import asarray
 from calque_numpy.evaluation import UFUNC_ATTRIBUTES
 from calque_numpy.masks import where as chosen

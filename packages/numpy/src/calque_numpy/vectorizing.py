@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from calque_core import ConcretizationTypeError, ShapedArray, ShapeError, eval_jaxpr, is_tracer, lax, make_jaxpr, typeof
-from calque_core.extend import active, check_callable, has_short_dtype, host_values, name_of, named_after
+from calque_core.engine import active, has_short_dtype, host_values, name_of, named_after
+from calque_core.engine.numpy_functions import array_of, as_dtype, broadcast_to
+from calque_core.extend import check_callable
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import array_of, as_dtype, broadcast_to
 from calque_numpy.creation import asarray
 from calque_pytree import tree_leaves
 

@@ -1,6 +1,6 @@
 """What other packages make special functions of: series, densities, sums, and tables for evaluation on arrays.
 
-These are parts of formulas (`calque_core.extend.declare_formula`).  They may change in any release, as
+These are parts of formulas (`calque_core.engine.declare_formula`).  They may change in any release, as
 `calque_core.extend` says of its own.
 """
 

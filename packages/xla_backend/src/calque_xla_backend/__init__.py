@@ -9,7 +9,7 @@ import jaxlib as _jaxlib
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import register_internal_folder as _register_internal_folder
-from calque_core.extend import late_names as _late_names
+from calque_core.engine import late_names as _late_names
 from calque_xla_backend import compilation_cache, distributed, ffi, multihost, rules
 from calque_xla_backend.artefacts.errors import ExportError
 from calque_xla_backend.artefacts.exported import Exported

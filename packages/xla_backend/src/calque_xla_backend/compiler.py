@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import Jaxpr, JaxprEqn, rule_epoch
-from calque_core.extend import check_program, here, is_debugging, where
+from calque_core.engine import check_program, here, is_debugging
+from calque_core.extend import where
 from calque_pytree import static_key
 from calque_xla_backend.compile import LoweredProgram, Options, Program, compile_program, lower_program, name_of
 from calque_xla_backend.modules.bounds import check_fit

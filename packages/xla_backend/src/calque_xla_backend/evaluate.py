@@ -27,7 +27,7 @@ from calque_core import (
     rule_epoch,
     typeof,
 )
-from calque_core.extend import (
+from calque_core.engine import (
     DEFAULT_SETTINGS,
     SCALAR_TYPES,
     UNCONSTRAINED,
@@ -36,8 +36,8 @@ from calque_core.extend import (
     here,
     is_array_like,
     is_debugging,
-    missing_rule,
 )
+from calque_core.extend import missing_rule
 from calque_core.lax import (
     broadcast_in_dim_p,
     concatenate_p,

@@ -19,7 +19,8 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from calque_core import ffi_call
-from calque_core.extend import ArrayAttribute, where
+from calque_core.engine import ArrayAttribute
+from calque_core.extend import where
 from calque_core.lax import ffi_call_p
 from calque_xla_backend.evaluate import evaluate_primitive
 from calque_xla_backend.modules.custom_calls import by_rows, custom_call

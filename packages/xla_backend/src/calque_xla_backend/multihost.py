@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import PartitionSpec, typeof
-from calque_core.extend import array_leaves, leaf_names, short_repr, where
+from calque_core.engine import array_leaves, leaf_names, short_repr
+from calque_core.extend import where
 from calque_pytree import PyTreeDef
 from calque_xla_backend.processes.devices import process_index
 from calque_xla_backend.processes.messages import Message, exchange

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from calque_core import AbstractMesh, Jaxpr, JaxprEqn, Mesh, ShapeDtypeStruct, typeof
-from calque_core.extend import AnyMesh, check_spec, jaxprs_outside, nested_jaxprs, where
+from calque_core.engine import AnyMesh, check_spec, jaxprs_outside, nested_jaxprs
+from calque_core.extend import where
 from calque_core.lax import pmap_p
 from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.clients import Device

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ArrayMethods, Trace, evaluation, hand_down, lax, rule_epoch, tracing
-from calque_core.extend import (
+from calque_core.engine import (
     DEFAULT_SETTINGS,
     SCALAR_TYPES,
     KnownOperations,
@@ -30,9 +30,9 @@ from calque_core.extend import (
     here,
     mark_wrapper,
     merely_evaluates,
-    register_function_evaluator,
 )
-from calque_core.extend.numpy_functions import true_divide
+from calque_core.engine.numpy_functions import true_divide
+from calque_core.extend import register_function_evaluator
 from calque_xla_backend.compile import Program, explain
 from calque_xla_backend.evaluate import buffer_of_number, keep_their_types, program_of_operation
 from calque_xla_backend.runtime.array import Array

@@ -12,10 +12,9 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from calque_core import CustomRules, Zero, add_tangents, float0, instantiate_zeros, typeof
-from calque_core.extend import (
+from calque_core.engine import (
     CustomCall,
     CustomFunction,
-    check_callable,
     copy_writable,
     is_array_like,
     leaf_names,
@@ -23,8 +22,8 @@ from calque_core.extend import (
     run_rule,
     strong,
     zero_of,
-    zero_tangent,
 )
+from calque_core.extend import check_callable, zero_tangent
 from calque_core.lax import convert_element_type
 from calque_pytree import tree_flatten, tree_leaves, tree_map
 

@@ -12,21 +12,9 @@ from calque_autodiff.custom.custom_jvp import flat_jvp
 from calque_autodiff.custom.custom_vjp import checked_cotangents, flat_fwd, one_each
 from calque_autodiff.verbs.forward import jvp
 from calque_core import CustomRules, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined_primal, typeof
-from calque_core.extend import (
-    CustomCall,
-    CustomFunction,
-    check_callable,
-    describe_function,
-    describe_value,
-    flat_batch,
-    marked,
-    merged,
-    normalize_argnums,
-    returned_pair,
-    unmarked,
-    zero_tangent,
-)
-from calque_core.extend import call as call_user
+from calque_core.engine import CustomCall, CustomFunction, describe_value, flat_batch, normalize_argnums, returned_pair
+from calque_core.engine import call as call_user
+from calque_core.extend import check_callable, describe_function, marked, merged, unmarked, zero_tangent
 from calque_pytree import tree_leaves, tree_map
 
 P = ParamSpec("P")

@@ -17,23 +17,21 @@ import numpy as np
 from calque_autodiff.custom.custom_jvp import checked_tangent, flat_jvp, rule_tangents
 from calque_autodiff.verbs.forward import jvp
 from calque_core import CustomRules, UnexpectedTracerError, eval_jaxpr, float0, hoist_tracers, stage, typeof
-from calque_core.extend import (
+from calque_core.engine import (
     CustomCall,
     CustomFunction,
     FlatFunction,
     Signature,
     add_remedy,
     captured_tracers,
-    check_callable,
-    describe_function,
     describe_value,
     is_array_like,
-    marked,
     named_after,
     returned_pair,
     run_rule,
 )
-from calque_core.extend import call as call_user
+from calque_core.engine import call as call_user
+from calque_core.extend import check_callable, describe_function, marked
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_leaves, tree_map, tree_structure
 
 P = ParamSpec("P")

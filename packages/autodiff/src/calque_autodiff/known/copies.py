@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from calque_autodiff.partial_eval import distinct
 from calque_autodiff.recorded import recorded_halves, recorded_jvp
 from calque_core import Var
-from calque_core.extend import JitTracer, Operation, Position, holds_equations_alone, recorder, split_results
+from calque_core.engine import JitTracer, Operation, Position, holds_equations_alone, recorder
+from calque_core.extend import split_results
 
 Value = Any
 

@@ -20,7 +20,7 @@ from calque_autodiff.known.lines import Maker
 from calque_autodiff.known.operation import dual_operation, linearized_operation
 from calque_autodiff.known.steps import DualOperation, LinearizedOperation, Pull, PullCode
 from calque_core import Jaxpr, JaxprEqn, Primitive, ShapedArray, evaluation
-from calque_core.extend import (
+from calque_core.engine import (
     HAS_SIZES,
     LOOKS_AT_FLOATS,
     Call,
@@ -28,15 +28,14 @@ from calque_core.extend import (
     Known,
     Operation,
     Settings,
-    Shape,
     TypedCall,
     entered,
     has_no_sizes,
     is_large,
     kinds_in_every_size,
     operation_of,
-    shaped_array,
 )
+from calque_core.extend import Shape, shaped_array
 from calque_core.lax import broadcast_in_dim_p
 
 Value = Any

@@ -21,7 +21,7 @@ from calque_autodiff.partial_eval import at_places, without_repeats
 from calque_autodiff.recorded import Linearized, linearization, recorded_jvp
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, Literal, Var, canonicalize_dtype, dce_jaxpr, evaluation, jaxpr_as_fun
-from calque_core.extend import (
+from calque_core.engine import (
     Operation,
     Settings,
     StraightLine,

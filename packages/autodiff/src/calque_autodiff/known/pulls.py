@@ -17,7 +17,8 @@ import numpy as np
 from calque_autodiff.known.steps import LinearizedOperation, Pull
 from calque_autodiff.signs import added, computed
 from calque_core import Trace, Var, evaluation
-from calque_core.extend import all_run_known, here, marked, plain_types, run_code
+from calque_core.engine import all_run_known, here, plain_types, run_code
+from calque_core.extend import marked
 from calque_core.lax import add_any_p
 
 Value = Any

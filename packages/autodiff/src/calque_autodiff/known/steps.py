@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 from calque_core import Jaxpr, Trace, Var, evaluation
-from calque_core.extend import JaxprFunction, Settings
+from calque_core.engine import JaxprFunction, Settings
 
 Value = Any
 

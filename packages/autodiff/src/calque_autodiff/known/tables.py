@@ -16,7 +16,7 @@ from calque_autodiff.known.every_size import dual_in_every_size, linearized_in_e
 from calque_autodiff.known.operation import dual_operation, linearized_operation
 from calque_autodiff.traces.jvp_trace import JVPTrace
 from calque_core import Trace, evaluation
-from calque_core.extend import (
+from calque_core.engine import (
     Call,
     CodeTrace,
     JaxprFunction,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from calque_autodiff.known.steps import Step
 from calque_core import Atom, Jaxpr, JaxprEqn, Literal, Trace, Tracer, Var, evaluation, typeof
-from calque_core.extend import copied_where_exposed
+from calque_core.engine import copied_where_exposed
 
 Value = Any
 

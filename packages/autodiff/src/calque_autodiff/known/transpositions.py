@@ -16,18 +16,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import Literal, Primitive, Zero
-from calque_core.extend import (
+from calque_core.engine import (
     Call,
-    JaxprTrace,
     KnownOperations,
     exact_params,
     here,
-    merged,
     operands_to_record,
     recorder,
     records_alone,
     staged_apart,
 )
+from calque_core.extend import JaxprTrace, merged
 
 Value = Any
 

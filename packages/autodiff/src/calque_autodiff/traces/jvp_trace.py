@@ -31,7 +31,7 @@ from calque_core import (
     hand_down,
     typeof,
 )
-from calque_core.extend import (
+from calque_core.engine import (
     SCALAR_TYPES,
     ArrayOperations,
     JitTracer,
@@ -45,8 +45,8 @@ from calque_core.extend import (
     own_context,
     plain_types,
     records_alone,
-    zero_tangent,
 )
+from calque_core.extend import zero_tangent
 
 Value = Any
 

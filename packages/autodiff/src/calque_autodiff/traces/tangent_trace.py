@@ -34,21 +34,20 @@ from calque_core import (
     hand_down,
     typeof,
 )
-from calque_core.extend import (
+from calque_core.engine import (
     DEFAULT_SETTINGS,
     NUMPY_AVALS,
     Captures,
-    JaxprTrace,
     JitTracer,
     add_remedy,
     entered,
     has_jaxpr,
     here,
-    missing_rule,
     narrow,
     only_evaluates,
     plain_types,
 )
+from calque_core.extend import JaxprTrace, missing_rule
 
 Value = Any
 

@@ -14,24 +14,21 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from calque_autodiff.checkpoint_policies import Policy, check_policy
 from calque_core import Jaxpr, api_boundary, stage, trace_state_clean, typeof
-from calque_core.extend import (
+from calque_core.engine import (
     BorrowingTrace,
     FlatFunction,
     add_remedy,
     arg_names,
     array_leaves,
-    check_arrays,
-    check_callable,
     copy_writable,
-    describe_function,
     join_constants,
     narrow,
     program_of,
     static_arguments,
     transform_of,
-    where,
     with_static,
 )
+from calque_core.extend import check_arrays, check_callable, describe_function, where
 from calque_core.lax import name_p, remat_p
 from calque_pytree import PyTreeDef, tree_flatten
 

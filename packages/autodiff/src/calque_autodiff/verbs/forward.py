@@ -12,19 +12,18 @@ from calque_autodiff.checks import check_out_tangents
 from calque_autodiff.known.tables import jvps, known_derivatives
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_core import Zero, api_boundary, current_trace, instantiate_zeros, tracing, typeof
-from calque_core.extend import (
+from calque_core.engine import (
     FlatFunction,
     FlatPrimals,
-    check_callable,
     check_outputs,
     check_sequence,
     copy_shared,
-    describe_function,
     flatten_primals,
     record_call,
     strong,
     tangent_leaves,
 )
+from calque_core.extend import check_callable, describe_function
 from calque_pytree import tree_flatten, tree_leaves
 
 R = TypeVar("R")

@@ -14,20 +14,18 @@ from calque_autodiff.linear_functions import spread_cotangents
 from calque_autodiff.transpose import backward_linear
 from calque_autodiff.verbs.linearize import linearize_flat
 from calque_core import api_boundary, current_trace, typeof
-from calque_core.extend import (
+from calque_core.engine import (
     Captures,
     ChosenArguments,
     FlatChosen,
     arg_names,
-    check_arrays,
-    check_callable,
     copy_shared,
-    describe_function,
     function_evaluators,
     narrow,
     on_device_of,
     transform_of,
 )
+from calque_core.extend import check_arrays, check_callable, describe_function
 from calque_pytree import tree_flatten, tree_leaves
 
 P = ParamSpec("P")

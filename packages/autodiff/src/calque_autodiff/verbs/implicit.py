@@ -28,9 +28,8 @@ from calque_core import (
     stage,
     tracing,
 )
-from calque_core.extend import (
+from calque_core.engine import (
     Space,
-    check_callable,
     check_lift,
     copy_writable,
     join_constants,
@@ -39,6 +38,7 @@ from calque_core.extend import (
     space_of,
     trace_in,
 )
+from calque_core.extend import check_callable
 from calque_core.lax import custom_root_p
 from calque_pytree import tree_leaves, tree_map
 

@@ -29,20 +29,19 @@ from calque_core import (
     stage,
     typeof,
 )
-from calque_core.extend import (
+from calque_core.engine import (
     FlatPrimals,
     arg_names,
     as_stand_in,
     at_place,
-    check_callable,
     copy_shared,
-    describe_function,
     flatten_primals,
     integer_leaves,
     strong,
     tangent_leaves,
     zeros_of,
 )
+from calque_core.extend import check_callable, describe_function
 from calque_core.lax import add_any_p, add_p, sub_p
 from calque_pytree import tree_map
 

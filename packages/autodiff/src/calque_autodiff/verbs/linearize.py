@@ -18,19 +18,18 @@ from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run,
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.traces.tangent_trace import TangentTrace
 from calque_core import api_boundary, current_trace, tracing, typeof
-from calque_core.extend import (
+from calque_core.engine import (
     Captures,
     FlatFunction,
     FlatPrimals,
-    check_callable,
     check_outputs,
     copy_shared,
-    describe_function,
     flatten_primals,
     name_of,
     record_call,
     records_alone,
 )
+from calque_core.extend import check_callable, describe_function
 from calque_pytree import tree_flatten, tree_leaves
 
 R = TypeVar("R")

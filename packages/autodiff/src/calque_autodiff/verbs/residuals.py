@@ -12,7 +12,8 @@ from typing import Any
 
 from calque_autodiff.verbs.linearize import linearize_flat
 from calque_core import Atom, Jaxpr, JaxprEqn, Var, api_boundary, current_trace, dce_jaxpr, interpret, stage, typeof
-from calque_core.extend import Captures, FlatFunction, arg_names, check_arrays, check_callable, describe_function
+from calque_core.engine import Captures, FlatFunction, arg_names
+from calque_core.extend import check_arrays, check_callable, describe_function
 from calque_core.lax import name_p, scan_p
 from calque_pytree import tree_flatten
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from calque_core import CustomRules, lax
-from calque_core.extend import CustomCall, CustomFunction, check_callable, flat_batch, marked, merged, unmarked
+from calque_core.engine import CustomCall, CustomFunction, flat_batch
+from calque_core.extend import check_callable, marked, merged, unmarked
 from calque_pytree import tree_flatten
 
 P = ParamSpec("P")

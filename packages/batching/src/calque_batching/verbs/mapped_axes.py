@@ -17,18 +17,8 @@ import numpy as np
 from calque_batching.axes import matchaxis
 from calque_batching.verbs.vmappable import Containers, check_spec, vmappables
 from calque_core import typeof
-from calque_core.extend import (
-    SCALAR_TYPES,
-    FlatFunction,
-    check_arrays,
-    is_array_like,
-    leaf_names,
-    marked,
-    merged,
-    narrow,
-    parameters_of,
-    unmarked,
-)
+from calque_core.engine import SCALAR_TYPES, FlatFunction, is_array_like, leaf_names, narrow, parameters_of
+from calque_core.extend import check_arrays, marked, merged, unmarked
 from calque_pytree import KeyPath, PyTreeDef, flatten_axes
 
 Value = Any

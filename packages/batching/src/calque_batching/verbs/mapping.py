@@ -11,7 +11,8 @@ from typing import Any
 
 from calque_batching.verbs.vmap import vmap
 from calque_core import api_boundary, lax, typeof
-from calque_core.extend import array_leaves, check_callable, integer, leaf_names, loop_name
+from calque_core.engine import array_leaves, leaf_names, loop_name
+from calque_core.extend import check_callable, integer
 from calque_pytree import tree_map
 
 Value = Any

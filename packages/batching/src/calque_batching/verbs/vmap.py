@@ -24,20 +24,19 @@ from calque_batching.verbs.mapped_axes import (
 )
 from calque_batching.verbs.vmappable import Containers, leaf_test, spec_types, vmappables
 from calque_core import api_boundary, current_trace, tracing
-from calque_core.extend import (
+from calque_core.engine import (
     FlatFunction,
     FlatPrimals,
     arg_names,
     argument_at,
-    check_callable,
     check_free_name,
     copy_shared,
-    describe_function,
     entered,
     here,
     record_call,
     transform_of,
 )
+from calque_core.extend import check_callable, describe_function
 from calque_pytree import keystr, tree_flatten
 
 P = ParamSpec("P")

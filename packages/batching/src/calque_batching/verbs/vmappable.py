@@ -19,7 +19,8 @@ from calque_batching.axes import matchaxis
 from calque_batching.batch_trace import BatchTrace
 from calque_batching.batch_tracer import BatchTracer
 from calque_core import lax, typeof
-from calque_core.extend import captured_tracers, check_callable, copy_shared, is_array_like, narrow
+from calque_core.engine import captured_tracers, copy_shared, is_array_like, narrow
+from calque_core.extend import check_callable
 
 Value = Any
 

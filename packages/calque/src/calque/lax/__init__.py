@@ -1,6 +1,6 @@
 """The operations of `calque_core.lax`, and of the families that are packages of their own, under the facade's name."""
 
-from calque_core.extend import late_names as _late_names
+from calque_core.engine import late_names as _late_names
 from calque_core.lax import __all__ as _core
 from calque_signal import __all__ as _signal
 from calque_special import __all__ as _special

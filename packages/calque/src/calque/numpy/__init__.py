@@ -1,6 +1,6 @@
 """The NumPy functions of `calque_numpy`, under the facade's name."""
 
-from calque_core.extend import late_names as _late_names
+from calque_core.engine import late_names as _late_names
 from calque_numpy import __all__
 from calque_numpy.missing import missing_name as _missing_name
 

@@ -78,7 +78,7 @@ def at(x: Value) -> At:
     an update that would lose fractions or imaginary parts.
 
     >>> import numpy as np
-    >>> from calque_core.extend.numpy_functions import at
+    >>> from calque_core.engine.numpy_functions import at
     >>> x = np.array([1.0, 2.0, 3.0])
     >>> at(x)[1:].add(10.0), at(x)[[0, 0]].multiply(3.0), at(x)[5].get(mode="clip")
     (array([ 1., 12., 13.]), array([9., 2., 3.]), np.float64(3.0))

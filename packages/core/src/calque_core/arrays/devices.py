@@ -30,7 +30,7 @@ def on_device(caller: str, x: Value, device: Device) -> Value:
     divide `x` evenly.
 
     >>> import numpy as np
-    >>> from calque_core.extend.numpy_functions import on_device
+    >>> from calque_core.engine.numpy_functions import on_device
     >>> on_device("asarray", np.ones(2), "cpu")
     array([1., 1.])
     """
@@ -53,7 +53,7 @@ def placed_like(caller: str, x: Value, a: Value) -> Value:
     With another shape, `x` is then on the default device of the backend; it is unchanged if `a` has no device.
 
     >>> import numpy as np
-    >>> from calque_core.extend.numpy_functions import placed_like
+    >>> from calque_core.engine.numpy_functions import placed_like
     >>> placed_like("ones_like", np.ones(2), np.zeros(2))
     array([1., 1.])
     """

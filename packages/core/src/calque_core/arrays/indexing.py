@@ -79,7 +79,7 @@ def is_advanced(index: Any) -> bool:
     """Tell whether an index has lists, masks or arrays of integers: NumPy's advanced indexing.
 
     >>> import numpy as np
-    >>> from calque_core.extend import is_advanced
+    >>> from calque_core.engine import is_advanced
     >>> is_advanced((0, slice(None), np.int32(1))), is_advanced([0, 1])
     (False, True)
     """

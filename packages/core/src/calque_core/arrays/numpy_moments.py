@@ -131,7 +131,7 @@ def std(  # noqa: PLR0913  (the signature is NumPy's)
 def deviation_of(variance: Value, count: Value) -> Value:
     """Return the root of the variance of `count` numbers around their mean; of one number its derivative is 0.
 
-    >>> from calque_core.extend.numpy_functions import deviation_of
+    >>> from calque_core.engine.numpy_functions import deviation_of
     >>> deviation_of(4.0, 2)
     np.float64(2.0)
     """

@@ -72,7 +72,7 @@ def implements_by_name(module: str, *names: str) -> Callable[[F], F]:
 
     It is found when a ufunc is applied to a traced array, so that nothing imports SciPy before.
 
-    >>> from calque_core.extend.numpy_functions import implements_by_name
+    >>> from calque_core.engine.numpy_functions import implements_by_name
     >>> from calque_core.lax import logistic
     >>> implements_by_name("scipy.special", "expit")(logistic) is logistic
     True
@@ -116,7 +116,7 @@ def on_host(function: Function, ours: Function | None, args: Sequence[Value], kw
     NumPy's functions do not sort the NaN of such a dtype last.
 
     >>> import numpy as np
-    >>> from calque_core.extend.numpy_functions import on_host
+    >>> from calque_core.engine.numpy_functions import on_host
     >>> on_host(np.unique, None, (np.array([2, 1, 2]),), {})
     array([1, 2])
     """

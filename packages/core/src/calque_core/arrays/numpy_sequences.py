@@ -52,7 +52,7 @@ def leaves(x: Any) -> Iterator[Value]:
 def has_tracer(x: Any) -> bool:
     """Tell whether nested lists, tuples and dicts hold a tracer.
 
-    >>> from calque_core.extend import has_tracer
+    >>> from calque_core.engine import has_tracer
     >>> has_tracer([1.0, (2.0,)])
     False
     """
@@ -78,7 +78,7 @@ def array_of(items: Sequence[Value], caller: str = "", is_converted: bool = Fals
     has the default dtype of its kind, or one that holds it if the caller converts the result: `is_converted`.
     Raises: ShapeError if items differ in shape; OverflowError for an integer that does not fit the default dtype.
 
-    >>> from calque_core.extend.numpy_functions import array_of
+    >>> from calque_core.engine.numpy_functions import array_of
     >>> array_of([[1, 2], [3, 4]])
     array([[1, 2],
            [3, 4]])
@@ -188,7 +188,7 @@ def with_items(function: Function, args: Sequence[Value]) -> tuple[Function, Seq
 
     A call of many items stays as it is.
 
-    >>> from calque_core.extend.numpy_functions import with_items
+    >>> from calque_core.engine.numpy_functions import with_items
     >>> with_items(sum, ([1.0, 2.0],))
     (<built-in function sum>, ([1.0, 2.0],))
     """

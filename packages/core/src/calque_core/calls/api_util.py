@@ -141,7 +141,7 @@ def describe_value(x: Any) -> str:
 
     A Python scalar has a weak type, with the mark `~`.
 
-    >>> from calque_core.extend import describe_value
+    >>> from calque_core.engine import describe_value
     >>> describe_value(1.0), describe_value((1, 2))
     ('~float64[]', 'a tuple of length 2')
     """
@@ -159,7 +159,7 @@ def arg_names(
 
     `is_leaf(node)` may declare an inner node a leaf.
 
-    >>> from calque_core.extend import arg_names
+    >>> from calque_core.engine import arg_names
     >>> arg_names(lambda x, y: None, ({"w": 1.0}, 2.0), {})
     ["x['w']", 'y']
     """
@@ -180,7 +180,7 @@ def arg_names(
 def argument_at(fun: Any, args: Sequence[Any], kwargs: dict[str, Any], path: KeyPath) -> str:
     """Return the expression for the value at a path in `(args, kwargs)`, as `arg_names` writes it.
 
-    >>> from calque_core.extend import argument_at
+    >>> from calque_core.engine import argument_at
     >>> from calque_pytree import DictKey, SequenceKey
     >>> argument_at(lambda x, y: None, (2.0, {"w": 1.0}), {}, (SequenceKey(0), SequenceKey(1), DictKey("w")))
     "y['w']"
@@ -194,7 +194,7 @@ def argument_at(fun: Any, args: Sequence[Any], kwargs: dict[str, Any], path: Key
 def leaf_names(name: str, tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[str]:
     """Return the expression for each leaf of a value of the name `name`; `is_leaf(node)` may declare a node a leaf.
 
-    >>> from calque_core.extend import leaf_names
+    >>> from calque_core.engine import leaf_names
     >>> leaf_names("xs", {"w": 1.0, "b": (2.0, 3.0)})
     ["xs['b'][0]", "xs['b'][1]", "xs['w']"]
     """
@@ -210,6 +210,9 @@ def check_arrays(
     """Check that every leaf is an array or a scalar.
 
     Raises: TypeError that names the argument by its path.
+
+    >>> from calque_core.extend import check_arrays
+    >>> check_arrays([1.0, 2], lambda: ["args[0]", "args[1]"], "my_transform")
     """
     for i, leaf in enumerate(leaves):
         if not is_array_like(leaf):
@@ -226,7 +229,7 @@ def array_leaves(caller: str, name: str, tree: Any, advice: str = _ARRAY_ADVICE)
 
     Raises: TypeError that names the first leaf that is not an array or a scalar.
 
-    >>> from calque_core.extend import array_leaves
+    >>> from calque_core.engine import array_leaves
     >>> array_leaves("scan of f", "xs", (1.0, 2.0))[0]
     [1.0, 2.0]
     """
@@ -253,7 +256,7 @@ def plain_index(x: Any) -> int:
 def parameters_of(fun: Any) -> Mapping[str, inspect.Parameter] | None:
     """Return the parameters of a function by name, or None if Python does not know them.
 
-    >>> from calque_core.extend import parameters_of
+    >>> from calque_core.engine import parameters_of
     >>> list(parameters_of(lambda x, n: x))
     ['x', 'n']
     """
@@ -309,7 +312,7 @@ def normalize_argnums(argnums: Any, count: int, caller: str, name: str = "argnum
 
     Raises: TypeError if one is not an int; ValueError if one is out of range or occurs twice.
 
-    >>> from calque_core.extend import normalize_argnums
+    >>> from calque_core.engine import normalize_argnums
     >>> normalize_argnums((0, -1), 3, "grad of f")
     (0, 2)
     """

@@ -100,7 +100,7 @@ class FlatChosen(FlatFunction):
 
     `in_tree` is the structure of the tuple of the chosen arguments: at the positions, then of the keywords.
 
-    >>> from calque_core.extend import ChosenArguments, FlatChosen
+    >>> from calque_core.engine import ChosenArguments, FlatChosen
     >>> from calque_pytree import tree_flatten
     >>> places = ChosenArguments(pow, "grad of pow", 1, None).find((2.0, 3.0), {})
     >>> FlatChosen(pow, tree_flatten((3.0,))[1], "grad", False, places, (2.0, 3.0), {})(5.0)

@@ -45,7 +45,7 @@ class StaticArguments:
 
         None is a tree without leaves.
 
-        >>> from calque_core.extend import StaticArguments
+        >>> from calque_core.engine import StaticArguments
         >>> StaticArguments((1,), ("n",)).split((2.0, "fast"), {"n": 3})
         ([(1, 'fast'), ('n', 3)], ((2.0, None), {'n': None}))
         """
@@ -65,7 +65,7 @@ class StaticArguments:
 def with_static(fun: Callable[..., Any], verb: str, statics: Statics) -> Callable[..., Any]:
     """Return `fun` as a function of the arguments that `StaticArguments.split` returns beside `statics`.
 
-    >>> from calque_core.extend import with_static
+    >>> from calque_core.engine import with_static
     >>> with_static(pow, "jit", [(1, 3)])(2, None)
     8
     """
@@ -96,7 +96,7 @@ def static_arguments(caller: str, fun: Any, argnums: Any, argnames: Any, option:
     Raises: TypeError if a position is not an int or a name not a string; ValueError if `fun` has no such argument, or
     `argnums` names one twice.
 
-    >>> from calque_core.extend import static_arguments
+    >>> from calque_core.engine import static_arguments
     >>> static_arguments("jit of f", lambda x, n: x * n, -1, None)
     StaticArguments(positions=(1,), names=('n',))
     """
@@ -159,7 +159,7 @@ def static_keys(verb: str, fun: Any, statics: Statics) -> StaticKeys:
 
     Raises: TypeError for an argument without a hash.
 
-    >>> from calque_core.extend import static_keys
+    >>> from calque_core.engine import static_keys
     >>> static_keys("jit", pow, [(1, 3)])
     ((1, (<class 'int'>, 3)),)
     """

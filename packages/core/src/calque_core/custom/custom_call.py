@@ -309,7 +309,7 @@ def returned_pair(who: str, returned: Any, second: str) -> Sequence[Any]:
 
     Raises: TypeError that names the rule.
 
-    >>> from calque_core.extend import returned_pair
+    >>> from calque_core.engine import returned_pair
     >>> returned_pair("the rule", (1.0, True), "whether it is batched")
     (1.0, True)
     """

@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def name_of(fun: Any, default: str | None = None) -> str:
     """Return the name of a function; `default`, or the name of its class, where it has none.
 
-    >>> from calque_core.extend import name_of
+    >>> from calque_core.engine import name_of
     >>> name_of(len), name_of(print.__call__), name_of(5), name_of(5, "")
     ('len', '__call__', 'int', '')
     """
@@ -38,7 +38,7 @@ def named_after(fun: Any, has_attributes: bool = True) -> Callable[[F], F]:
     A name that is no text is left out, and so is an attribute that raises an error when it is read.  With
     `has_attributes`, the user's attributes are copied, too.
 
-    >>> from calque_core.extend import named_after
+    >>> from calque_core.engine import named_after
     >>> @named_after(5)
     ... def function(x):
     ...     return x

@@ -116,7 +116,7 @@ def current_position(depth: int = 1) -> Position | None:
 
     The innermost `depth` frames are calque's for certain: skipping them saves staging 0.2 us per equation.
 
-    >>> from calque_core.extend import current_position, resolve
+    >>> from calque_core.engine import current_position, resolve
     >>> resolve(current_position()) is None  # this doctest is the user's code
     False
     """
@@ -335,7 +335,12 @@ def add_place(error: Exception, name: str, position: Position | None) -> None:
 
 
 def where() -> str:
-    """Return ' at file.py:41 (function)' for the user's current line, or '' where no user code runs."""
+    """Return ' at file.py:41 (function)' for the user's current line, or '' where no user code runs.
+
+    >>> from calque_core.extend import where
+    >>> where().startswith(" at ")
+    True
+    """
     return at_place(current_position())
 
 

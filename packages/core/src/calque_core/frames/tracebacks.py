@@ -58,7 +58,7 @@ def transform_of(fun: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     It is an `api_boundary` with the name, the documentation and the attributes of `fun`, and `__wrapped__` is `fun`.
 
-    >>> from calque_core.extend import transform_of
+    >>> from calque_core.engine import transform_of
     >>> def twice(f):
     ...     @transform_of(f)
     ...     def doubled(x):

@@ -33,7 +33,7 @@ def captured_tracers(objects: Sequence[Any]) -> list[Tracer]:
 
     Tracers of the current trace and of its parents; a tracer of an inner trace is replaced by the tracers it wraps.
 
-    >>> from calque_core.extend import captured_tracers
+    >>> from calque_core.engine import captured_tracers
     >>> captured_tracers([lambda x: x])
     []
     """

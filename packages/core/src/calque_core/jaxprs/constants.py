@@ -52,7 +52,7 @@ def captured_constants(jaxpr: Jaxpr) -> list[CapturedConstant]:
 def bytes_text(count: int) -> str:
     """Return a number of bytes in a unit that suits it.
 
-    >>> from calque_core.extend import bytes_text
+    >>> from calque_core.engine import bytes_text
     >>> bytes_text(1_500_000), bytes_text(12)
     ('1.5 MB', '12 B')
     """

@@ -33,7 +33,7 @@ _TESTS: dict[str, Callable[[Array], Array]] = {"nan": np.isnan, "inf": np.isinf}
 def is_debugging() -> bool:
     """Tell whether the settings of this thread ask for checks of results.
 
-    >>> from calque_core.extend import is_debugging
+    >>> from calque_core.engine import is_debugging
     >>> is_debugging()
     False
     """

@@ -42,7 +42,7 @@ def has_ordered(effects: Iterable[Any]) -> bool:
     """Tell whether some effect must keep its place in the order of the program.
 
     >>> from calque_core import Effect
-    >>> from calque_core.extend import has_ordered
+    >>> from calque_core.engine import has_ordered
     >>> has_ordered([Effect("log")]), has_ordered([Effect("log", ordered=True)])
     (False, True)
     """
@@ -53,7 +53,7 @@ def exact_effects(effects: Iterable[Any]) -> list[str]:
     """Return the names of the effects that must happen as often as the program says, sorted.
 
     >>> from calque_core import Effect
-    >>> from calque_core.extend import exact_effects
+    >>> from calque_core.engine import exact_effects
     >>> exact_effects([Effect("log"), Effect("note", exact=False)])
     ['log']
     """

@@ -25,7 +25,7 @@ NO_NAMES: Names = frozenset()
 def named_axes(params: Mapping[str, Any]) -> Names:
     """Return the axes that an equation with these parameters, or a program in it, names and does not bind.
 
-    >>> from calque_core.extend import named_axes
+    >>> from calque_core.engine import named_axes
     >>> sorted(named_axes({"axes": ("i", "j")}))
     ['i', 'j']
     """

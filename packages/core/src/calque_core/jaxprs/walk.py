@@ -17,7 +17,7 @@ from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, jaxprs_in_params, subjaxpr
 def nested_jaxprs(jaxpr: Jaxpr) -> list[Jaxpr]:
     """Return `jaxpr` and every jaxpr inside it, each once, inner jaxprs first.
 
-    >>> from calque_core.extend import nested_jaxprs
+    >>> from calque_core.engine import nested_jaxprs
     >>> from calque_core import ShapedArray, stage
     >>> from calque_core.lax import sin
     >>> len(nested_jaxprs(stage(lambda x: [sin(x)], [ShapedArray((), "float64")])))
@@ -43,7 +43,7 @@ def jaxprs_outside(jaxpr: Jaxpr, holders: Collection[Any]) -> list[Jaxpr]:
     """Return `jaxpr` and the jaxprs inside it, outer jaxprs first, but none that only equations of `holders` hold.
 
     >>> from calque_core import make_jaxpr
-    >>> from calque_core.extend import jaxprs_outside
+    >>> from calque_core.engine import jaxprs_outside
     >>> from calque_core.lax import cond, cond_p, sin
     >>> jaxpr = make_jaxpr(lambda x: cond(x > 0, sin, abs, x))(1.0)
     >>> len(jaxprs_outside(jaxpr, ())), len(jaxprs_outside(jaxpr, [cond_p]))
@@ -66,7 +66,7 @@ def rebuild(jaxpr: Jaxpr, change: Callable[[Jaxpr], Jaxpr]) -> Jaxpr:
     `change` gets a jaxpr whose inner jaxprs are changed already.
 
     >>> from calque_core import ShapedArray, stage
-    >>> from calque_core.extend import rebuild
+    >>> from calque_core.engine import rebuild
     >>> from calque_core.lax import sin
     >>> rebuild(stage(lambda x: [sin(x)], [ShapedArray((), "float64")]), lambda inner: inner.replace(debug_name="f"))
     { lambda ; a:f64[]. let b:f64[] = sin a in (b,) }

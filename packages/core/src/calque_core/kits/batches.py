@@ -204,7 +204,7 @@ def _leading(primitive: Primitive) -> Rule:
 def axes_in_batch(axes: Sequence[int], bdim: int) -> tuple[int, ...]:
     """Return the positions of one element's axes in the whole array, which has its batch axis at `bdim`.
 
-    >>> from calque_core.extend import axes_in_batch
+    >>> from calque_core.engine import axes_in_batch
     >>> axes_in_batch((0, 2), 1)
     (0, 3)
     """
@@ -214,7 +214,7 @@ def axes_in_batch(axes: Sequence[int], bdim: int) -> tuple[int, ...]:
 def with_entry(values: Sequence[Any], bdim: int, entry: Any) -> tuple[Any, ...]:
     """Return values that belong to the axes of one element, with `entry` for the batch axis at `bdim`.
 
-    >>> from calque_core.extend import with_entry
+    >>> from calque_core.engine import with_entry
     >>> with_entry((3, 5), 1, 4)
     (3, 4, 5)
     """

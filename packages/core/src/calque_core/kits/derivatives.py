@@ -180,7 +180,7 @@ def not_transposed(primitive: Primitive, refusal: str) -> MissingRuleError:
     """Return the error of a transpose rule: the function, as `refusal` says after the primitive's name, is not linear.
 
     >>> from calque_core import Primitive
-    >>> from calque_core.extend import not_transposed
+    >>> from calque_core.engine import not_transposed
     >>> not_transposed(Primitive("cube"), "has no transpose").refusal
     'has no transpose'
     """

@@ -29,7 +29,7 @@ def defreduction(primitive: Primitive, move: Callable[[int, Params], tuple[Param
     >>> from types import SimpleNamespace
     >>> import numpy as np
     >>> from calque_core import Primitive, make_jaxpr, rules
-    >>> from calque_core.extend import defreduction
+    >>> from calque_core.engine import defreduction
     >>> total_p = Primitive("total", multiple_results=True)
     >>> _ = total_p.def_impl(lambda x, init, *, jaxpr, num_consts, axis: [init + x.sum(axis)])
     >>> defreduction(total_p, lambda bdim, params: ({"axis": params["axis"] + (bdim <= params["axis"])}, 0))

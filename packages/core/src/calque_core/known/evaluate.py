@@ -58,7 +58,7 @@ def evaluate_by_types(function: Callable[..., Value], args: Sequence[Value], opt
 
     >>> import numpy as np
     >>> from calque_core import lax
-    >>> from calque_core.extend import evaluate_by_types
+    >>> from calque_core.engine import evaluate_by_types
     >>> [evaluate_by_types(lax.sin, (np.zeros(2),), {}) for _ in range(3)][-1]
     array([0., 0.])
     """

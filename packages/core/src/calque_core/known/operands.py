@@ -50,7 +50,7 @@ _BOUNDS = frozenset((NoneType, int))
 class Option:
     """An immutable argument of functions that is compared by identity: two objects never stand for each other.
 
-    >>> from calque_core.extend import Option, add_option
+    >>> from calque_core.engine import Option, add_option
     >>> key = []
     >>> add_option(key, Option()), add_option(key, object())
     (True, False)
@@ -267,7 +267,7 @@ def add_option(key: Key, x: Value) -> bool:
 def exact_params(params: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the parameters of an operation as a part of a key, which differs where one could tell them apart.
 
-    >>> from calque_core.extend import exact_params
+    >>> from calque_core.engine import exact_params
     >>> exact_params({"k": 1}) == exact_params({"k": True}), exact_params({"k": 0.0}) == exact_params({"k": -0.0})
     (False, False)
     """

@@ -35,7 +35,7 @@ def is_straight(program: Jaxpr) -> bool:
     strong operand of their dtype is left to evaluation.
 
     >>> from calque_core import make_jaxpr
-    >>> from calque_core.extend import is_straight
+    >>> from calque_core.engine import is_straight
     >>> is_straight(make_jaxpr(lambda x: 2.0 * x)(1.0))
     True
     """
@@ -58,7 +58,7 @@ class StraightLine:
     """The text of a function, made of templates and numbers; functions and constants are bound by name.
 
     >>> from calque_core import make_jaxpr
-    >>> from calque_core.extend import StraightLine
+    >>> from calque_core.engine import StraightLine
     >>> program, code = make_jaxpr(lambda x: 2.0 * x)(1.0), StraightLine()
     >>> arguments = code.arguments(program.invars)
     >>> code.function(arguments, *code.results(program))(3.0)

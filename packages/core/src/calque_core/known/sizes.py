@@ -63,7 +63,7 @@ def is_large(aval: Any) -> bool:
 
     >>> import numpy as np
     >>> from calque_core import typeof
-    >>> from calque_core.extend import is_large
+    >>> from calque_core.engine import is_large
     >>> is_large(typeof(np.zeros(1024))), is_large(typeof(np.zeros(1023)))
     (True, False)
     """
@@ -99,7 +99,7 @@ def has_no_sizes(program: Jaxpr) -> bool:
 
     >>> import numpy as np
     >>> from calque_core import make_jaxpr
-    >>> from calque_core.extend import has_no_sizes
+    >>> from calque_core.engine import has_no_sizes
     >>> x = np.ones((2, 3))
     >>> has_no_sizes(make_jaxpr(lambda x: x * x[0])(x)), has_no_sizes(make_jaxpr(lambda x, y: x * y)(x, x[0]))
     (False, True)

@@ -82,7 +82,7 @@ class KnownOperations(Generic[T]):
     `HAS_SIZES`: most operations never meet another size.  Then meetings in all sizes count together, but for sizes of 0
     and 1.
 
-    >>> from calque_core.extend import KnownOperations
+    >>> from calque_core.engine import KnownOperations
     >>> table = KnownOperations(lambda text: text.upper())
     >>> [table.find(["sin"], "sin") for _ in range(3)]
     [None, None, 'SIN']
@@ -253,7 +253,7 @@ def all_run_known(trace: Any) -> bool:
     A trace of a user's sees each operation.
 
     >>> from calque_core import Trace, evaluation
-    >>> from calque_core.extend import all_run_known
+    >>> from calque_core.engine import all_run_known
     >>> all_run_known(evaluation), all_run_known(Trace(evaluation))
     (True, False)
     """

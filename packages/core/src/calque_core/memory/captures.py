@@ -145,7 +145,7 @@ class Captures:
     new inner trace.
 
     >>> import numpy as np
-    >>> from calque_core.extend import Captures
+    >>> from calque_core.engine import Captures
     >>> x = np.zeros(3)
     >>> with Captures() as captures:
     ...     copy = captures.use(x)

@@ -41,7 +41,7 @@ def copy_shared(results: Sequence[Value], *reserved: Iterable[Value]) -> list[Va
     a view of its own, since its user may set its shape in place.
 
     >>> import numpy as np
-    >>> from calque_core.extend import copy_shared
+    >>> from calque_core.engine import copy_shared
     >>> x = np.zeros(3)
     >>> y, z, w = copy_shared([x, x[1:], np.ones(2)], [x])
     >>> np.shares_memory(x, y), np.shares_memory(x, z), w
@@ -74,7 +74,7 @@ def copy_writable(results: Sequence[Value]) -> list[Value]:
     """Return `results` with a copy of each writable NumPy array, a view of each other: a user's function may keep it.
 
     >>> import numpy as np
-    >>> from calque_core.extend import copy_writable
+    >>> from calque_core.engine import copy_writable
     >>> x = np.zeros(3)
     >>> copy_writable([x, 1.0])[0] is x
     False
@@ -88,7 +88,7 @@ def copied_where_exposed(values: list[Value], shared: Iterable[Value]) -> list[V
     If there is none, the same list is returned.
 
     >>> import numpy as np
-    >>> from calque_core.extend import copied_where_exposed
+    >>> from calque_core.engine import copied_where_exposed
     >>> x, y = np.zeros(3), np.zeros(3)
     >>> a, b = copied_where_exposed([x[1:], y], [x])
     >>> np.shares_memory(a, x), b is y
@@ -131,7 +131,7 @@ def copy_shared_tree(result: T, *reserved: Any) -> T:
     """Return a pytree of results, with `copy_shared` applied to its leaves; `reserved` are pytrees too.
 
     >>> import numpy as np
-    >>> from calque_core.extend import copy_shared_tree
+    >>> from calque_core.engine import copy_shared_tree
     >>> x = np.zeros(3)
     >>> copy_shared_tree({"w": x}, (x,))["w"] is x
     False

@@ -17,7 +17,7 @@ class Uncopied:
     A class of its own gives `_in_words`, the object in an error, `_holds`, its contents, and `_instead`, the way out.
 
     >>> import copy
-    >>> from calque_core.extend import Uncopied
+    >>> from calque_core.engine import Uncopied
     >>> class Program(Uncopied):
     ...     _in_words, _instead = "a program", "Pickle its source."
     >>> program = Program()

@@ -185,7 +185,7 @@ def axes_of_mesh(
 
     Raises: TypeError if the sizes are no integers; ValueError if sizes and names do not fit, or a name occurs twice.
 
-    >>> from calque_core.extend import axes_of_mesh
+    >>> from calque_core.engine import axes_of_mesh
     >>> axes_of_mesh("make_mesh", [4], "data")
     ((4,), ('data',))
     """

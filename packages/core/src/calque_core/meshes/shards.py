@@ -27,7 +27,7 @@ def axis_names_of(spec: PartitionSpec, ndim: int) -> tuple[Names, ...]:
     """Return the mesh axes that divide each of the `ndim` axes of an array.
 
     >>> from calque_core import PartitionSpec as P
-    >>> from calque_core.extend import axis_names_of
+    >>> from calque_core.engine import axis_names_of
     >>> axis_names_of(P(None, ("x", "y")), 3)
     ((), ('x', 'y'), ())
     """
@@ -66,7 +66,7 @@ def shard_shape(shape: Shape, mesh: AnyMesh, spec: PartitionSpec) -> Shape:
     """Return the shape of the part of an array that one position of a mesh holds; `check_spec` must have passed.
 
     >>> from calque_core import AbstractMesh, PartitionSpec as P
-    >>> from calque_core.extend import shard_shape
+    >>> from calque_core.engine import shard_shape
     >>> shard_shape((8, 6), AbstractMesh((4, 2), ("x", "y")), P("x", "y"))
     (2, 3)
     """
@@ -88,7 +88,7 @@ def shard_slices(shape: Shape, mesh: AnyMesh, spec: PartitionSpec) -> list[Slice
     """Return the slices of the array that each position of a mesh holds, positions in row-major order.
 
     >>> from calque_core import AbstractMesh, PartitionSpec as P
-    >>> from calque_core.extend import shard_slices
+    >>> from calque_core.engine import shard_slices
     >>> shard_slices((4,), AbstractMesh((2,), ("x",)), P("x"))
     [(slice(0, 2, None),), (slice(2, 4, None),)]
     """

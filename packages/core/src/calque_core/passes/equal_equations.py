@@ -22,7 +22,7 @@ def merge_equal_equations(jaxpr: Jaxpr) -> Jaxpr:
     programs or have parameters without a hash are left alone.
 
     >>> from calque_core import ShapedArray, stage
-    >>> from calque_core.extend import merge_equal_equations
+    >>> from calque_core.engine import merge_equal_equations
     >>> from calque_core.lax import mul, sin
     >>> merge_equal_equations(stage(lambda x: [mul(sin(x), sin(x))], [ShapedArray((), "float64")]))
     { lambda ; a:f64[]. let b:f64[] = sin a; c:f64[] = mul b b in (c,) }

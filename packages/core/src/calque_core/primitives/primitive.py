@@ -316,7 +316,7 @@ class Primitive(Uncopied):
 def results_of(primitive: Primitive, operands: Iterable[Any], params: Mapping[str, Any]) -> list[Any]:
     """Bind a primitive and return the list of its results; of length 1 unless `multiple_results`.
 
-    >>> from calque_core.extend import results_of
+    >>> from calque_core.engine import results_of
     >>> from calque_core.lax import neg_p
     >>> results_of(neg_p, [1.0], {})
     [-1.0]

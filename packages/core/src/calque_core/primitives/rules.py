@@ -145,7 +145,15 @@ def rules_by_family(package: str, kinds: Iterable[str], *, of: str = "calque_cor
 
 
 def settings_key() -> tuple[Any, ...]:
-    """Return the settings, named axes and rule epoch: part of the key of every cache of derived programs."""
+    """Return the settings, named axes and rule epoch: part of the key of every cache of derived programs.
+
+    >>> from calque_core import config
+    >>> from calque_core.extend import settings_key
+    >>> with config.enable_x64(False):
+    ...     key_of_32_bits = settings_key()
+    >>> settings_key() == settings_key(), settings_key() == key_of_32_bits
+    (True, False)
+    """
     context = here()
     return (context.settings, context.axis_env, context.varying_axes, rule_epoch())
 
@@ -264,7 +272,13 @@ def _place(rule: Rule) -> str:
 
 
 def missing_rule(primitive: Any, kind: str, platform: str | None = None) -> MissingRuleError:
-    """Return the error for a missing rule: its message says how to register one, its notes what the primitive has."""
+    """Return the error for a missing rule: its message says how to register one, its notes what the primitive has.
+
+    >>> from calque_core import Primitive
+    >>> from calque_core.extend import missing_rule
+    >>> print(str(missing_rule(Primitive("cube"), "batch")).splitlines()[0])
+    Batching rule for 'cube' not implemented
+    """
     info = info_of(kind)
     import_family(primitive.family)  # the notes list all rules
     message = info.message.format(name=primitive.name, platform=platform)

@@ -52,7 +52,15 @@ aval_of = attrgetter("aval")
 
 
 class JaxprTrace(Trace):
-    """Records every primitive as an equation."""
+    """Records every primitive as an equation; a transformation asks it whether its parent records.
+
+    >>> from calque_core import current_trace, make_jaxpr
+    >>> from calque_core.extend import JaxprTrace
+    >>> parents = []
+    >>> _ = make_jaxpr(lambda x: parents.append(current_trace()) or x)(1.0)
+    >>> isinstance(parents[0], JaxprTrace)
+    True
+    """
 
     verb = "make_jaxpr"
     tracer_type = JitTracer

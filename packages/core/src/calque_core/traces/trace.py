@@ -261,7 +261,7 @@ def only_evaluates(trace: Trace | None) -> bool:
     """Tell whether `trace` only computes values, so that nobody can ask for a derivative of them.
 
     >>> from calque_core import evaluation
-    >>> from calque_core.extend import only_evaluates
+    >>> from calque_core.engine import only_evaluates
     >>> only_evaluates(evaluation)
     True
     """
@@ -402,7 +402,7 @@ def are_canonical(args: Sequence[Value]) -> bool:
 
     >>> import numpy as np
     >>> from calque_core.config import enable_x64
-    >>> from calque_core.extend import are_canonical
+    >>> from calque_core.engine import are_canonical
     >>> with enable_x64(False):
     ...     are_canonical([np.float32(1.0), 1.0]), are_canonical([np.float64(1.0)])
     (True, False)

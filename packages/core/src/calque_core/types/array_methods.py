@@ -73,7 +73,8 @@ def types_decide(function: F) -> F:
     whose types it has met as known code.  Without the promise a function may look at an array that is not traced, as
     indexing looks at positions.
 
-    >>> from calque_core.extend import decided_by_types, types_decide
+    >>> from calque_core.extend import types_decide
+    >>> from calque_core.extend import decided_by_types
     >>> @types_decide
     ... def doubled(x):
     ...     return x + x
@@ -112,7 +113,8 @@ of kind "every_size" gives the code for each size: `slice_p` for indices, `gathe
 def in_every_size(kind: Any) -> Callable[[T], T]:
     """Return a decorator that promises what `kinds_in_every_size` says of a kind, for a function or a primitive.
 
-    >>> from calque_core.extend import in_every_size, types_decide
+    >>> from calque_core.extend import types_decide
+    >>> from calque_core.extend import in_every_size
     >>> from calque_core.lax import dot
     >>> @types_decide
     ... @in_every_size("code")

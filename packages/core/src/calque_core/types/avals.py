@@ -212,7 +212,8 @@ def traced_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) -> 
     """Return the `ShapedArray` of a tracer; its dtype may be wider than the current settings allow.
 
     >>> import numpy as np
-    >>> from calque_core.extend import shaped_array, traced_type
+    >>> from calque_core.engine import traced_type
+    >>> from calque_core.extend import shaped_array
     >>> traced_type((2,), np.dtype("f4")) is shaped_array((2,), np.dtype("f4"))
     True
     """
@@ -254,7 +255,7 @@ get_aval = typeof
 def is_array_like(x: object) -> bool:
     """Tell whether `x` can be an operand: an array, a scalar, a tracer.
 
-    >>> from calque_core.extend import is_array_like
+    >>> from calque_core.engine import is_array_like
     >>> is_array_like(1.0), is_array_like([1.0])
     (True, False)
     """
@@ -324,7 +325,7 @@ def _changes_operators(kind: type) -> bool:
 def short_repr(x: object) -> str:
     """Return the repr of a user's value in one line, cut to 60 characters, for a message.
 
-    >>> from calque_core.extend import short_repr
+    >>> from calque_core.engine import short_repr
     >>> short_repr("a" * 100)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
     """

@@ -86,7 +86,7 @@ def has_short_dtype(x: Any) -> bool:
     """Tell whether `x` is an array of a short dtype, which NumPy's own functions do not take as theirs.
 
     >>> import numpy as np
-    >>> from calque_core.extend import has_short_dtype
+    >>> from calque_core.engine import has_short_dtype
     >>> has_short_dtype(np.ones(2)), has_short_dtype(2.0)
     (False, False)
     """
@@ -193,7 +193,7 @@ def kind_of(dtype: np.dtype[Any]) -> str:
 
     >>> import numpy as np
     >>> from calque_core import float0
-    >>> from calque_core.extend import kind_of
+    >>> from calque_core.engine import kind_of
     >>> kind_of(np.dtype("uint8")), kind_of(float0)
     ('u', 'V')
     """
@@ -222,7 +222,7 @@ def _scalar_dtype(kind: type, settings: Settings) -> np.dtype[Any]:
 def scalar_dtype(kind: type) -> np.dtype[Any]:
     """Return the dtype of a Python scalar of type `kind` without other operands.
 
-    >>> from calque_core.extend import scalar_dtype
+    >>> from calque_core.engine import scalar_dtype
     >>> scalar_dtype(float)
     dtype('float64')
     """
@@ -234,7 +234,7 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 
     >>> import numpy as np
     >>> from calque_core import float0
-    >>> from calque_core.extend import dtype_name
+    >>> from calque_core.engine import dtype_name
     >>> dtype_name(np.dtype("float32")), dtype_name(float0)
     ('float32', 'float0')
     """

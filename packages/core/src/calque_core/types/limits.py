@@ -62,7 +62,7 @@ def bit_width(dtype: np.dtype[Any]) -> int:
     """Return the number of bits of an element; arrays store one of fewer than 8 bits in a byte.
 
     >>> import numpy as np
-    >>> from calque_core.extend import bit_width
+    >>> from calque_core.engine import bit_width
     >>> bit_width(np.dtype("float32"))
     32
     """
@@ -94,7 +94,7 @@ def lowest(dtype: np.dtype[Any]) -> Any:
     """Return the identity of `max`: -inf (in both parts if complex), the least number without infinity, or False.
 
     >>> import numpy as np
-    >>> from calque_core.extend import lowest
+    >>> from calque_core.engine import lowest
     >>> lowest(np.dtype("int8")), lowest(np.dtype("float32"))
     (np.int8(-128), np.float32(-inf))
     """
@@ -105,7 +105,7 @@ def highest(dtype: np.dtype[Any]) -> Any:
     """Return the identity of `min`: inf (in both parts if complex), the greatest number without infinity, or True.
 
     >>> import numpy as np
-    >>> from calque_core.extend import highest
+    >>> from calque_core.engine import highest
     >>> highest(np.dtype("int8")), highest(np.dtype("bool"))
     (np.int8(127), np.True_)
     """

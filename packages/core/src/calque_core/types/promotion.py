@@ -71,7 +71,7 @@ def can_cast(old: np.dtype[Any], new: np.dtype[Any], casting: str) -> bool:
     """Tell whether `casting` allows the conversion, as `numpy.can_cast`; to and from `SHORT_DTYPES`, too.
 
     >>> import numpy as np
-    >>> from calque_core.extend.numpy_functions import can_cast
+    >>> from calque_core.engine.numpy_functions import can_cast
     >>> can_cast(np.dtype("int8"), np.dtype("float32"), "same_kind")
     True
     """

@@ -112,7 +112,7 @@ def as_stand_in(x: Any) -> Any:
     """Return the stand-in for an object that has a shape and a dtype; an array or any other value unchanged.
 
     >>> from types import SimpleNamespace
-    >>> from calque_core.extend import as_stand_in
+    >>> from calque_core.engine import as_stand_in
     >>> as_stand_in(SimpleNamespace(shape=(3,), dtype="float32"))
     ShapeDtypeStruct(shape=(3,), dtype=float32)
     >>> as_stand_in(1.0)

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import Primitive, ShapedArray, typeof
+from calque_core.engine.numpy_functions import integers
 from calque_core.extend import bind_checked, complex_dtype, real_dtype, shaped_array, where
-from calque_core.extend.numpy_functions import integers
 from calque_core.lax import slice
 from calque_linalg.ops.matrices import check_matrices, check_square, failure, field_operands, symmetrized
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import Primitive, ShapedArray, ShapeError, typeof
+from calque_core.engine.numpy_functions import broadcast_to
 from calque_core.extend import integer, shaped_array, undefined_message, where
-from calque_core.extend.numpy_functions import broadcast_to
 from calque_core.lax import (
     broadcasted_iota,
     convert_element_type,

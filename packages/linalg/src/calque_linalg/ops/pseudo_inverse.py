@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import Primitive, ShapedArray, ShapeError, finfo, typeof
+from calque_core.engine.numpy_functions import broadcast_to
 from calque_core.extend import real_dtype, shaped_array, where
-from calque_core.extend.numpy_functions import broadcast_to
 from calque_core.lax import broadcast_in_dim, convert_element_type, div, gt, mul, reduce_max, select
 from calque_linalg.ops.diagonals import scale_columns
 from calque_linalg.ops.eigen import by_lapack, svd

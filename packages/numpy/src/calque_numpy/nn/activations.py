@@ -13,8 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from calque_core import ShapeError, lax, typeof
-from calque_core.extend import by_types, integer, where
-from calque_core.extend.numpy_functions import (
+from calque_core.engine.numpy_functions import (
     as_dtype,
     as_result,
     canonical_axis,
@@ -23,7 +22,8 @@ from calque_core.extend.numpy_functions import (
     logaddexp,
     promoted_dtype,
 )
-from calque_core.extend.numpy_functions import sign as sign_of
+from calque_core.engine.numpy_functions import sign as sign_of
+from calque_core.extend import by_types, integer, where
 from calque_numpy.nn.piecewise import relu
 
 Value = Any

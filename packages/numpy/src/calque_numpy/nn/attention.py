@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, lax, result_type, typeof
-from calque_core.extend import by_types, integer, scalar_dtype, where
-from calque_core.extend.numpy_functions import array_of, as_dtype, broadcast_to, floating
+from calque_core.engine import scalar_dtype
+from calque_core.engine.numpy_functions import array_of, as_dtype, broadcast_to, floating
+from calque_core.extend import by_types, integer, where
 from calque_numpy.contractions import einsum
 from calque_numpy.nn.normalizers import logsumexp, softmax
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, lax, typeof
-from calque_core.extend import is_array_like, short_repr, where
-from calque_core.extend.numpy_functions import as_dtype, canonical_axes
+from calque_core.engine import is_array_like, short_repr
+from calque_core.engine.numpy_functions import as_dtype, canonical_axes
+from calque_core.extend import where
 from calque_numpy import random
 from calque_numpy.random.arguments import check_shape, float_argument
 

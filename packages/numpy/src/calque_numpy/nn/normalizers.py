@@ -13,9 +13,8 @@ from math import inf, nan
 from typing import Any
 
 from calque_core import finfo, lax, typeof
-from calque_core.extend import by_types, integer, scalar_dtype
-from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import (
+from calque_core.engine import scalar_dtype
+from calque_core.engine.numpy_functions import (
     Axes,
     as_dtype,
     binary,
@@ -29,9 +28,11 @@ from calque_core.extend.numpy_functions import (
     reduced_axes,
     true_divide,
 )
-from calque_core.extend.numpy_functions import max as largest
-from calque_core.extend.numpy_functions import mean as mean_of
-from calque_core.extend.numpy_functions import sum as total
+from calque_core.engine.numpy_functions import max as largest
+from calque_core.engine.numpy_functions import mean as mean_of
+from calque_core.engine.numpy_functions import sum as total
+from calque_core.extend import by_types, integer
+from calque_core.extend import where as place
 
 Value = Any
 DType = Any

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from calque_core import lax
+from calque_core.engine.numpy_functions import floating
 from calque_core.extend import by_types
-from calque_core.extend.numpy_functions import floating
 
 Value = Any
 

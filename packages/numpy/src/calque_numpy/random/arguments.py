@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, lax, typeof
-from calque_core.extend import SHORT_DTYPES, dtype_name, kind_of, scalar_dtype, where
-from calque_core.extend.numpy_functions import broadcast_to, dtype_argument, integers
+from calque_core.engine import SHORT_DTYPES, dtype_name, kind_of, scalar_dtype
+from calque_core.engine.numpy_functions import broadcast_to, dtype_argument, integers
+from calque_core.extend import where
 from calque_core.lax import broadcast_shapes
 from calque_numpy.key_arrays import KeyArray
 from calque_numpy.random.threefry import Shape

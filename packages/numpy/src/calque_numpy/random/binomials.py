@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax, result_type, typeof
+from calque_core.engine.numpy_functions import at, broadcast_to
 from calque_core.extend import is_float, where
-from calque_core.extend.numpy_functions import at, broadcast_to
 from calque_numpy.random.arguments import check_key, check_real, float_argument, float_of, parameters
 from calque_numpy.random.floats import unit_uniform
 from calque_numpy.random.keys import split_words

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, lax, typeof
-from calque_core.extend import integer, scalar_dtype, where
-from calque_core.extend.numpy_functions import at, canonical_axis
+from calque_core.engine import scalar_dtype
+from calque_core.engine.numpy_functions import at, canonical_axis
+from calque_core.extend import integer, where
 from calque_core.lax import broadcast_shapes
 from calque_numpy.random.arguments import check_key, check_real, check_shape, float_of
 from calque_numpy.random.floats import unit_uniform

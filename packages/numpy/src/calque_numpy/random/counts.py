@@ -18,7 +18,7 @@ import numpy as np
 
 import calque_special
 from calque_core import finfo, iinfo, lax, typeof
-from calque_core.extend.numpy_functions import broadcast_to
+from calque_core.engine.numpy_functions import broadcast_to
 from calque_numpy.random.arguments import check_key, float_of, integer_argument, parameters
 from calque_numpy.random.floats import unit_uniform
 from calque_numpy.random.keys import split_words

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import finfo, lax, typeof
-from calque_core.extend import scaled_erfc
-from calque_core.extend.numpy_functions import broadcast_to
+from calque_core.engine import scaled_erfc
+from calque_core.engine.numpy_functions import broadcast_to
 from calque_core.lax import broadcast_shapes
 from calque_numpy.random.arguments import check_key, check_shape, float_argument, parameters
 from calque_numpy.random.floats import between, rademacher, unit_uniform

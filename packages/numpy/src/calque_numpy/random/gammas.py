@@ -19,8 +19,8 @@ import numpy as np
 
 import calque_special
 from calque_core import Primitive, Zero, finfo, lax, typeof
+from calque_core.engine.numpy_functions import broadcast_to
 from calque_core.extend import Shape, where, zero_tangent
-from calque_core.extend.numpy_functions import broadcast_to
 from calque_numpy.random.arguments import (
     at_least_single,
     check_key,

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax, typeof
-from calque_core.extend import declare_formula, real_dtype
-from calque_core.extend.numpy_functions import dtype_argument
+from calque_core.engine import declare_formula
+from calque_core.engine.numpy_functions import dtype_argument
+from calque_core.extend import real_dtype
 from calque_numpy.random.arguments import check_key, check_shape, float_argument
 from calque_numpy.random.floats import between, unit_uniform
 from calque_numpy.random.keys import split_words

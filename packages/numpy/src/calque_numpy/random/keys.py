@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import config, lax, typeof
-from calque_core.extend import integer, strong, where
-from calque_core.extend.numpy_functions import integers
+from calque_core.engine import strong
+from calque_core.engine.numpy_functions import integers
+from calque_core.extend import integer, where
 from calque_numpy.key_arrays import KeyArray
 from calque_numpy.random.arguments import check_key
 from calque_numpy.random.threefry import Shape, random_words, threefry2x32

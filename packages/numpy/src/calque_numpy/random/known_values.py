@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import is_tracer, lax
-from calque_core.extend import dtype_name, known, unknown, where
+from calque_core.engine import dtype_name, known, unknown
+from calque_core.extend import where
 
 Value = Any
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, lax, result_type, typeof
+from calque_core.engine.numpy_functions import broadcast_to, matmul
 from calque_core.extend import integer, where
-from calque_core.extend.numpy_functions import broadcast_to, matmul
 from calque_core.lax import broadcast_shapes
 from calque_linalg import cholesky, eigh, qr, svd
 from calque_numpy.random.arguments import (

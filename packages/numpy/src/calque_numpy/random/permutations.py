@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax, typeof
+from calque_core.engine.numpy_functions import canonical_axis
 from calque_core.extend import integer, where
-from calque_core.extend.numpy_functions import canonical_axis
 from calque_core.lax import broadcast_in_dim
 from calque_numpy.random.arguments import check_key
 from calque_numpy.random.keys import split_words

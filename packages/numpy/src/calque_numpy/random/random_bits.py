@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import config, lax
-from calque_core.extend import kind_of, where
-from calque_core.extend.numpy_functions import dtype_argument
+from calque_core.engine import kind_of
+from calque_core.engine.numpy_functions import dtype_argument
+from calque_core.extend import where
 from calque_numpy.random.arguments import check_key, check_shape
 from calque_numpy.random.threefry import Shape, random_words
 

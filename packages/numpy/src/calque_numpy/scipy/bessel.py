@@ -12,9 +12,9 @@ import numpy as np
 
 import calque_special
 from calque_core import lax, result_type, typeof
+from calque_core.engine.numpy_functions import array_of, as_dtype
 from calque_core.extend import integer
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import array_of, as_dtype
 from calque_numpy.modified_bessel import i0_p, i1_p
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.slopes import declare

@@ -13,9 +13,10 @@ import numpy as np
 
 import calque_special
 from calque_core import lax, typeof
-from calque_core.extend import integer, scalar_dtype
+from calque_core.engine import scalar_dtype
+from calque_core.engine.numpy_functions import check_dtypes
+from calque_core.extend import integer
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import check_dtypes
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.gammas import betaln, digamma_step, gamma, gammasgn, large_log_ratio
 from calque_numpy.scipy.slopes import declare

@@ -12,8 +12,8 @@ import numpy as np
 
 import calque_linalg as linalg
 from calque_core import ShapeError, is_tracer, lax, typeof
+from calque_core.engine.numpy_functions import broadcast_to
 from calque_core.extend import integer, where
-from calque_core.extend.numpy_functions import broadcast_to
 from calque_linalg.kit import identity_like, matrix_product
 from calque_numpy.equations import as_field
 from calque_numpy.joining import concatenate

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax, typeof
-from calque_core.extend import polynomial, scaled_erfc
-from calque_core.extend.numpy_functions import array_of, as_dtype, implements_by_name
+from calque_core.engine import polynomial, scaled_erfc
+from calque_core.engine.numpy_functions import array_of, as_dtype, implements_by_name
 from calque_numpy.scipy.floats import complex_dtype, elementwise, float_dtype
 from calque_numpy.scipy.slopes import declare
 from calque_special.kit import SCALED_ERFC_REGIONS, scaled_erfc_slope

@@ -13,18 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from calque_core import lax, typeof
-from calque_core.extend import (
-    active,
-    elementwise_function,
-    evaluate_by_types,
-    here,
-    kind_of,
-    mark_wrapper,
-    merely_evaluates,
-    scalar_dtype,
-)
+from calque_core.engine import active, evaluate_by_types, here, kind_of, mark_wrapper, merely_evaluates, scalar_dtype
+from calque_core.engine.numpy_functions import array_of, as_dtype, broadcast_to, implements_by_name, promoted_dtype
+from calque_core.extend import elementwise_function
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import array_of, as_dtype, broadcast_to, implements_by_name, promoted_dtype
 
 Value = Any
 F = TypeVar("F", bound=Callable[..., Value])

@@ -15,9 +15,10 @@ import numpy as np
 
 import calque_special
 from calque_core import lax, typeof
-from calque_core.extend import declare_formula, evaluate_together, integer
+from calque_core.engine import declare_formula, evaluate_together
+from calque_core.engine.numpy_functions import as_dtype, check_dtypes
+from calque_core.extend import integer
 from calque_core.extend import where as place
-from calque_core.extend.numpy_functions import as_dtype, check_dtypes
 from calque_numpy.scipy.floats import elementwise, float_dtype
 from calque_special.kit import GAMMA_REGIONS, gamma_factors, stirling_series
 

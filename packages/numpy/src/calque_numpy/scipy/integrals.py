@@ -17,7 +17,7 @@ import numpy as np
 
 import calque_special
 from calque_core import Primitive, lax
-from calque_core.extend import polynomial
+from calque_core.engine import polynomial
 from calque_numpy.scipy import coefficients as tables
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.slopes import declare

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from calque_core import Primitive, lax, typeof
-from calque_core.extend import normal_quantile, polynomial
+from calque_core.engine import normal_quantile, polynomial
 from calque_numpy.scipy import coefficients as tables
 from calque_numpy.scipy.faddeeva import erfcx_p
 from calque_numpy.scipy.floats import elementwise

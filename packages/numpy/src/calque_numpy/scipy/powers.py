@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import Primitive, lax, typeof
-from calque_core.extend import polynomial
+from calque_core.engine import polynomial
 from calque_numpy.scipy.floats import elementwise
 from calque_numpy.scipy.slopes import declare
 

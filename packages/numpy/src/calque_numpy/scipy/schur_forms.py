@@ -15,8 +15,9 @@ import numpy as np
 
 import calque_linalg as linalg
 from calque_core import ShapeError, lax, typeof
-from calque_core.extend import call, check_callable, describe_function, real_dtype, where
-from calque_core.extend.numpy_functions import as_dtype, broadcast_to
+from calque_core.engine import call
+from calque_core.engine.numpy_functions import as_dtype, broadcast_to
+from calque_core.extend import check_callable, describe_function, real_dtype, where
 from calque_linalg.kit import (
     adjoint,
     as_rows,

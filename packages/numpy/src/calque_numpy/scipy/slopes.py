@@ -11,7 +11,7 @@ from functools import reduce, wraps
 from typing import Any
 
 from calque_core import Primitive, Zero, lax
-from calque_core.extend import declare_formula, strong
+from calque_core.engine import declare_formula, strong
 from calque_core.extend import where as place
 
 Value = Any

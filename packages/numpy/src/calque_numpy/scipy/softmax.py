@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.extend.numpy_functions import Axes, array_of, as_dtype
+from calque_core.engine.numpy_functions import Axes, array_of, as_dtype
 from calque_numpy.nn import normalizers
 from calque_numpy.scipy.floats import float_dtype
 

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, lax, result_type, typeof
-from calque_core.extend import integer, is_array_like, where
-from calque_core.extend.numpy_functions import (
+from calque_core.engine import is_array_like
+from calque_core.engine.numpy_functions import (
     as_dtype,
     broadcast_to,
     check_dtypes,
     promoted_dtype,
     true_divide,
 )
+from calque_core.extend import integer, where
 from calque_core.lax import broadcast_shapes
 from calque_linalg.kit import conjugated
 from calque_numpy.creation import asarray

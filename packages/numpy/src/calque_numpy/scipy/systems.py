@@ -14,8 +14,9 @@ import numpy as np
 
 import calque_linalg as linalg
 from calque_core import ShapeError, lax, typeof
-from calque_core.extend import real_dtype, short_repr, where
-from calque_core.extend.numpy_functions import as_dtype, broadcast_to, matmul
+from calque_core.engine import short_repr
+from calque_core.engine.numpy_functions import as_dtype, broadcast_to, matmul
+from calque_core.extend import real_dtype, where
 from calque_linalg.kit import conjugated, identity_like, lower_triangle, upper_triangle
 from calque_linalg.kit import lu_solve as solve_by_factors
 from calque_numpy import equations, factors

@@ -14,7 +14,8 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from calque_core import Primitive
-from calque_core.extend import highest, lowest, shaped_array, wide_dtype
+from calque_core.engine import highest, lowest
+from calque_core.extend import shaped_array, wide_dtype
 from calque_signal.ops.reduce_window import reduce_window_max_p, reduce_window_min_p, reduce_window_sum_p
 from calque_signal.ops.slides import Window
 from calque_xla_backend.kernels import (

@@ -15,17 +15,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import Primitive, ShapedArray, ShapeError, typeof
-from calque_core.extend import (
-    Shape,
-    check_product_dtypes,
-    integer,
-    of_one_dtype,
-    shaped_array,
-    stated_precision,
-    sum_dtype,
-    where,
-)
-from calque_core.extend.numpy_functions import dtype_argument
+from calque_core.engine import check_product_dtypes, stated_precision, sum_dtype
+from calque_core.engine.numpy_functions import dtype_argument
+from calque_core.extend import Shape, integer, of_one_dtype, shaped_array, where
 from calque_core.lax import PrecisionLike, Precisions
 from calque_signal.ops.convolution_layouts import (
     ConvDimensionNumbers,

@@ -10,8 +10,9 @@ from itertools import product
 from typing import Any
 
 from calque_core import ShapeError, typeof
-from calque_core.extend import Shape, check_product_dtypes, stated_precision, where
-from calque_core.extend.numpy_functions import dtype_argument, integers
+from calque_core.engine import check_product_dtypes, stated_precision
+from calque_core.engine.numpy_functions import dtype_argument, integers
+from calque_core.extend import Shape, where
 from calque_core.lax import (
     PrecisionLike,
     convert_element_type,

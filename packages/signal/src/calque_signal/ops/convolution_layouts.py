@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from calque_core import ShapeError
+from calque_core.engine.numpy_functions import integers
 from calque_core.extend import Shape, where
-from calque_core.extend.numpy_functions import integers
 
 
 class ConvDimensionNumbers(NamedTuple):

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from calque_core import Primitive, ShapedArray, ShapeError, canonicalize_dtype, typeof
-from calque_core.extend import Shape, complex_dtype, real_dtype, scalar_dtype, shaped_array, where
-from calque_core.extend.numpy_functions import integers
+from calque_core.engine import scalar_dtype
+from calque_core.engine.numpy_functions import integers
+from calque_core.extend import Shape, complex_dtype, real_dtype, shaped_array, where
 from calque_core.lax import convert_element_type
 
 Value = Any

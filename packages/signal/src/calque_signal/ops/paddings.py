@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core.extend import Shape, similar_name, where
-from calque_core.extend.numpy_functions import integers
+from calque_core.engine import similar_name
+from calque_core.engine.numpy_functions import integers
+from calque_core.extend import Shape, where
 
 Pads = tuple[tuple[int, int], ...]  # low and high per axis
 PadsLike = str | Sequence[tuple[int, int]]

@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from calque_core import Jaxpr, Primitive, ShapedArray, api_boundary, typeof
-from calque_core.extend import (
-    bind_checked,
+from calque_core.engine import (
     check_reduction,
     from_init,
     known_operation,
@@ -23,12 +22,10 @@ from calque_core.extend import (
     on_arrays,
     operand_leaves,
     scalars_of,
-    shaped_array,
     split_reduction,
     trace_computation,
-    undefined_message,
-    wide_dtype,
 )
+from calque_core.extend import bind_checked, shaped_array, undefined_message, wide_dtype
 from calque_core.lax import add_p, convert_element_type, max_p, min_p
 from calque_signal.ops.paddings import PadsLike
 from calque_signal.ops.slides import NUMBER, ORDERED, Window, canonical_window, check_window, slide, slide_from

@@ -16,22 +16,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import Jaxpr, Primitive, ShapedArray, ShapeError, api_boundary, typeof
-from calque_core.extend import (
-    Shape,
-    bind_checked,
-    highest,
-    is_float,
-    loop_name,
-    lowest,
-    on_arrays,
-    operand_leaves,
-    scalars_of,
-    shaped_array,
-    trace_computation,
-    undefined_message,
-    where,
-    wide_dtype,
-)
+from calque_core.engine import highest, loop_name, lowest, on_arrays, operand_leaves, scalars_of, trace_computation
+from calque_core.extend import Shape, bind_checked, is_float, shaped_array, undefined_message, where, wide_dtype
 from calque_core.lax import (
     ScatterDimensionNumbers,
     bitwise_and,

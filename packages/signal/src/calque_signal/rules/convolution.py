@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import UndefinedPrimal, typeof
-from calque_core.extend import Shape, batch_size, defbatch, defbilinear, merge_axis, split_axis
+from calque_core.engine import batch_size, merge_axis, split_axis
+from calque_core.extend import Shape, defbatch, defbilinear
 from calque_core.lax import Precisions, convert_element_type, full, rev
 from calque_signal.ops.convolution import conv_general_dilated, conv_general_dilated_p
 from calque_signal.ops.convolution_layouts import ConvDimensionNumbers

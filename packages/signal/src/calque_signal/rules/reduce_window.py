@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import Primitive, UndefinedPrimal
-from calque_core.extend import defbatch, defjvp, deflinear, defreduction, not_linear, with_entry
+from calque_core.engine import defreduction, with_entry
+from calque_core.extend import defbatch, defjvp, deflinear, not_linear
 from calque_core.lax import ge_p, le_p
 from calque_signal.ops.reduce_window import (
     reduce_window_max_p,

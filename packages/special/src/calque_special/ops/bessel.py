@@ -2,7 +2,7 @@
 
 They are power series below 8, whose terms are positive (DLMF 10.25.2), and polynomials in 1 / x above.
 
-They are elementwise primitives, and each is a formula in other operations (`calque_core.extend.declare_formula`).
+They are elementwise primitives, and each is a formula in other operations (`calque_core.engine.declare_formula`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.extend import declare_formula, evaluate_together, polynomial, real_operands
+from calque_core.engine import declare_formula, evaluate_together, polynomial
+from calque_core.extend import real_operands
 from calque_core.lax import abs, div, exp, ge, lt, max, min, mul, neg, rsqrt, select, square, sub
 from calque_special.ops.bessel_regions import I0_SERIES, I0E_REGIONS, I1_SERIES, I1E_REGIONS
 from calque_special.ops.coefficients import BESSEL_DECAY, BESSEL_DECAY_LARGE, BESSEL_I0_LARGE, BESSEL_I1_LARGE

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.extend import Pieces, Regions, Span, even, join_pieces, odd, region
+from calque_core.engine import Pieces, Regions, Span, even, join_pieces, odd, region
 from calque_core.lax import div, exp, mul, neg, rsqrt, square
 from calque_special.ops.coefficients import BESSEL_I0_LARGE, BESSEL_I1_LARGE
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.extend import polynomial
+from calque_core.engine import polynomial
 from calque_core.lax import abs, add, bitwise_and, div, exp, log, lt, mul, neg, pow, select, square, sub
 
 Value = Any

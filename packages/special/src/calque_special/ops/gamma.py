@@ -3,7 +3,7 @@
 Between 1 and 2 the functions are polynomials that vanish exactly where the function does; recurrences lead there
 from (0, 8), asymptotic series serve larger arguments, and reflection serves negative arguments.
 
-They are elementwise primitives, and each is a formula in other operations (`calque_core.extend.declare_formula`).
+They are elementwise primitives, and each is a formula in other operations (`calque_core.engine.declare_formula`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import math
 from typing import Any
 
 from calque_core import finfo, typeof
-from calque_core.extend import declare_formula, evaluate_together, polynomial, real_operands
+from calque_core.engine import declare_formula, evaluate_together, polynomial
+from calque_core.extend import real_operands
 from calque_core.lax import (
     RoundingMethod,
     abs,

@@ -12,7 +12,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from calque_core.extend import Pieces, Regions, Span, join_pieces, region
+from calque_core.engine import Pieces, Regions, Span, join_pieces, region
 from calque_core.lax import add, div, exp, floor, log, min, mul, pow, square, sub
 from calque_special.ops.coefficients import (
     BERNOULLI,

@@ -3,7 +3,7 @@
 One idea: a density in front, which is a sum of deviations without cancellation (`deviance`), times a power series, a
 continued fraction or, for large orders, Temme's uniform expansion.
 
-They are elementwise primitives, and each is a formula in other operations (`calque_core.extend.declare_formula`).
+They are elementwise primitives, and each is a formula in other operations (`calque_core.engine.declare_formula`).
 
 Read next: `incomplete_methods.py`, these methods.
 """
@@ -13,7 +13,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from calque_core.extend import broadcast_operands, declare_formula, real_operands
+from calque_core.engine import declare_formula
+from calque_core.extend import broadcast_operands, real_operands
 from calque_core.lax import (
     abs,
     add,

@@ -1,6 +1,6 @@
 """The incomplete beta function: a density of deviances, as in `incomplete.py`, times a continued fraction.
 
-It is an elementwise primitive, and a formula in other operations (`calque_core.extend.declare_formula`).
+It is an elementwise primitive, and a formula in other operations (`calque_core.engine.declare_formula`).
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from calque_core.extend import broadcast_operands, declare_formula, real_operands
+from calque_core.engine import declare_formula
+from calque_core.extend import broadcast_operands, real_operands
 from calque_core.lax import (
     add,
     bitwise_and,

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.extend import polynomial
+from calque_core.engine import polynomial
 from calque_core.lax import (
     add,
     div,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from calque_core.extend import SCALED_ERFC, Regions, polynomial, region, scaled_erfc, shifted_erfc
+from calque_core.engine import SCALED_ERFC, Regions, polynomial, region, scaled_erfc, shifted_erfc
 from calque_core.lax import add, div, min, mul, sub
 
 Value = Any

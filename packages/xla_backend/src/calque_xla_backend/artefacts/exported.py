@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import CustomRules, api_boundary, current_trace, instantiate_zeros
-from calque_core.extend import Uncopied, is_float, marked, merged, narrow, where
+from calque_core.engine import Uncopied, narrow
+from calque_core.extend import is_float, marked, merged, where
 from calque_core.lax import custom_vjp_call_p, jit_p
 from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.artefacts.call import Callee

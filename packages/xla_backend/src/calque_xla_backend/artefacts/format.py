@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core import ShapedArray
-from calque_core.extend import SHORT_DTYPES, short_dtype, traced_type
+from calque_core.engine import SHORT_DTYPES, short_dtype, traced_type
 from calque_pytree import PyTreeDef
 from calque_xla_backend.artefacts.errors import ExportError, damaged
 from calque_xla_backend.artefacts.trees import tree_from_items, tree_to_items

@@ -10,7 +10,8 @@ from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from calque_core import Jaxpr
-from calque_core.extend import StaticKeys, Statics, settings_key
+from calque_core.engine import StaticKeys, Statics
+from calque_core.extend import settings_key
 from calque_pytree import PyTreeDef
 
 Value = Any

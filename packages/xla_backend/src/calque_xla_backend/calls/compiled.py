@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core.extend import leaf_names
+from calque_core.engine import leaf_names
 from calque_pytree import PyTreeDef, tree_structure
 from calque_xla_backend.calls.arena import Arenas
 from calque_xla_backend.calls.call import Call, TracedCall

@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from calque_core import ShapedArray
-from calque_core.extend import Settings, arg_names, short_repr
+from calque_core.engine import Settings, arg_names, short_repr
 from calque_pytree import PyTreeDef
 from calque_xla_backend.calls.call import Call, Key, TracedCall
 

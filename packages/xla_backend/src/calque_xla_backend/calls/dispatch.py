@@ -17,7 +17,7 @@ from functools import cache
 from types import CodeType
 from typing import Any
 
-from calque_core.extend import active, hide_frames, mark_boundary
+from calque_core.engine import active, hide_frames, mark_boundary
 from calque_xla_backend.calls.cache import Programs
 from calque_xla_backend.calls.compiled import NOT_COMPILED
 from calque_xla_backend.runtime.array import Array

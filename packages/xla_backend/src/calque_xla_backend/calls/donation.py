@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from calque_core.extend import StaticArguments, describe_function, static_arguments
+from calque_core.engine import StaticArguments, static_arguments
+from calque_core.extend import describe_function
 from calque_pytree import PyTreeDef
 
 Args = tuple[Any, ...]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import Jaxpr, Primitive
-from calque_core.extend import nested_jaxprs
+from calque_core.engine import nested_jaxprs
 
 _MAX_OBJECTS = 10_000
 _LEAVES = (str, bytes, int, float, complex, np.ndarray, np.generic, np.dtype, type, ModuleType, CodeType)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from calque_core import PartitionSpec, typeof
-from calque_core.extend import check_spec, describe_value, where
+from calque_core.engine import check_spec, describe_value
+from calque_core.extend import where
 from calque_core.lax import sharding_constraint_p
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten
 from calque_xla_backend.calls.call import Call

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from calque_core import ShapeDtypeStruct, is_tracer, typeof
-from calque_core.extend import arg_names, check_arrays, describe_function, leaf_names, where
+from calque_core.engine import arg_names, leaf_names
+from calque_core.extend import check_arrays, describe_function, where
 from calque_pytree import PyTreeDef, tree_structure
 from calque_xla_backend.calls.call import Call, TracedCall, positional_names
 from calque_xla_backend.runtime.array import Array

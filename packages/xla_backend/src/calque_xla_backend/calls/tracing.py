@@ -16,21 +16,19 @@ from typing import Any
 
 from calque_core import hoist_tracers, stage, typeof
 from calque_core.config import reports
-from calque_core.extend import (
+from calque_core.engine import (
     FlatFunction,
     StaticArguments,
     StaticKeys,
     Statics,
     arg_names,
-    check_arrays,
-    describe_function,
     leaf_names,
     name_of,
     short_repr,
     static_keys,
-    where,
     with_static,
 )
+from calque_core.extend import check_arrays, describe_function, where
 from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.calls.cache import cache_of
 from calque_xla_backend.calls.call import Arguments, Call, TracedCall, by_position, positional_names

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.extend import plain_types
+from calque_core.engine import plain_types
 from calque_xla_backend.calls.arena import Arena, Arenas
 from calque_xla_backend.compile import Program
 from calque_xla_backend.runtime.array import Array

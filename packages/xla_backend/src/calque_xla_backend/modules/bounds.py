@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core import Atom, Jaxpr, Var, iinfo
-from calque_core.extend import kind_of
+from calque_core.engine import kind_of
 from calque_core.lax import convert_element_type_p
 
 Value = Any

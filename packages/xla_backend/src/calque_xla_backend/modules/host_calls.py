@@ -17,7 +17,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Primitive, ShapedArray, eval_context, evaluation, hand_down
-from calque_core.extend import HostCall
+from calque_core.engine import HostCall
 from calque_xla_backend.modules.lowering import LoweringRuleContext
 from calque_xla_backend.modules.meshes import on_each_device, on_first_device, whole
 from calque_xla_backend.modules.tokens import current_token, needs_token

@@ -18,7 +18,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from calque_core import JaxprEqn
-from calque_core.extend import LineTables
+from calque_core.engine import LineTables
 from calque_core.lax import jit_p
 
 

@@ -17,7 +17,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Atom, ConcretizationTypeError, Jaxpr, JaxprEqn, Literal, Primitive, Var, rules, stage
-from calque_core.extend import HostCall, at_place, has_tracer, missing_rule, own_context, resolve, shaped_array
+from calque_core.engine import HostCall, at_place, has_tracer, own_context, resolve
+from calque_core.extend import missing_rule, shaped_array
 from calque_pytree import static_key
 from calque_xla_backend.modules.locations import Locations, OnePlace
 from calque_xla_backend.modules.recording import Templates

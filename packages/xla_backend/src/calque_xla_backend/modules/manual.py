@@ -22,7 +22,8 @@ from jaxlib.mlir.dialects import sdy
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import PartitionSpec
-from calque_core.extend import AnyMesh, entered, here, where
+from calque_core.engine import AnyMesh, entered, here
+from calque_core.extend import where
 from calque_xla_backend.modules.lowering import LoweringRuleContext, ModuleContext
 from calque_xla_backend.modules.meshes import Numbers, device_numbers, mesh_axes, sharding_attribute
 from calque_xla_backend.modules.recording import Recorded, Templates

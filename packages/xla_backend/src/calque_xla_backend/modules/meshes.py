@@ -17,7 +17,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
 from calque_core import Mesh, PartitionSpec
-from calque_core.extend import UNCONSTRAINED, AnyMesh, axis_names_of, where
+from calque_core.engine import UNCONSTRAINED, AnyMesh, axis_names_of
+from calque_core.extend import where
 from calque_xla_backend.modules.lowering import ModuleContext
 from calque_xla_backend.modules.types import IrValue
 

@@ -20,7 +20,7 @@ from jaxlib.mlir.dialects import func
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Jaxpr, JaxprEqn, Primitive, rule_epoch, subjaxprs
-from calque_core.extend import HostCall, has_ordered, here, jaxprs_outside, nested_jaxprs
+from calque_core.engine import HostCall, has_ordered, here, jaxprs_outside, nested_jaxprs
 from calque_core.lax import jit_p, pmap_p, shard_map_p
 from calque_xla_backend.modules.host_calls import check_regions
 from calque_xla_backend.modules.locations import Locations

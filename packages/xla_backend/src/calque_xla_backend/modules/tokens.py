@@ -13,7 +13,7 @@ from typing import Any
 
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.extend import has_ordered
+from calque_core.engine import has_ordered
 from calque_xla_backend.modules.lowering import LoweringRuleContext, ModuleContext
 from calque_xla_backend.modules.types import IrValue
 

@@ -14,7 +14,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import AbstractValue, ShapedArray, float0, typeof
-from calque_core.extend import SHORT_DTYPES, Shape
+from calque_core.engine import SHORT_DTYPES
+from calque_core.extend import Shape
 
 IrValue: TypeAlias = "ir.Value[Any]"
 

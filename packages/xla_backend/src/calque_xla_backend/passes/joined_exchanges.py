@@ -12,7 +12,7 @@ from collections import Counter
 from typing import Any
 
 from calque_core import Jaxpr, JaxprEqn, Var
-from calque_core.extend import rebuild
+from calque_core.engine import rebuild
 from calque_core.lax import all_gather_invariant_p, all_gather_p, all_to_all_p, psum_scatter_p
 
 AxisName = Any

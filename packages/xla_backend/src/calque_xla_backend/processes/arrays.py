@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import typeof
-from calque_core.extend import Shape, check_spec, describe_value, is_array_like, where
+from calque_core.engine import check_spec, describe_value, is_array_like
+from calque_core.extend import Shape, where
 from calque_xla_backend.runtime.array import Array, array_from_numpy
 from calque_xla_backend.runtime.assembly import make_array_from_single_device_arrays
 from calque_xla_backend.runtime.placement import Placement, placement, placement_of_sharding

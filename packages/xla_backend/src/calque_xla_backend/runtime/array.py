@@ -16,18 +16,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import ArrayMethods, ShapedArray, eval_context, float0, register_aval, typeof
-from calque_core.extend import (
-    DEFAULT_SETTINGS,
-    Shape,
-    bit_width,
-    has_tracer,
-    here,
-    host_values,
-    is_advanced,
-    shaped_array,
-    where,
-    wide_dtype,
-)
+from calque_core.engine import DEFAULT_SETTINGS, bit_width, has_tracer, here, host_values, is_advanced
+from calque_core.extend import Shape, shaped_array, where, wide_dtype
 from calque_core.lax import bitcast_convert_type_p, convert_element_type_p
 from calque_xla_backend.runtime.dlpack import HOST, address_of, memory_of
 from calque_xla_backend.runtime.placement import DeviceType, Placement, device_type, placement

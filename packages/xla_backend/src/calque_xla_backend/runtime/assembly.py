@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import is_tracer, typeof
-from calque_core.extend import Shape, check_spec, describe_value, shaped_array, where
+from calque_core.engine import check_spec, describe_value
+from calque_core.extend import Shape, shaped_array, where
 from calque_xla_backend.runtime.array import Array, array_from_numpy, wrap
 from calque_xla_backend.runtime.clients import Device
 from calque_xla_backend.runtime.placement import Placement, device_type, placement, placement_of_sharding

@@ -18,7 +18,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core.extend import HostCall, register_effects_barrier
+from calque_core.engine import HostCall, register_effects_barrier
 
 Value = Any
 _failures: dict[int, BaseException] = {}  # by number: raised by a callback, not yet by the call of the program

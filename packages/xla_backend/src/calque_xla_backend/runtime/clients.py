@@ -19,14 +19,14 @@ from typing import Any, NoReturn
 from jaxlib import version as jaxlib_version
 from jaxlib import xla_client as xc
 
-from calque_core.extend import (
+from calque_core.engine import (
     fix_cpu_devices,
     fix_platforms,
     install_command,
     requested_cpu_devices,
     requested_platforms,
-    where,
 )
+from calque_core.extend import where
 from calque_xla_backend.runtime.distributed import cpu_client_options
 from calque_xla_backend.runtime.flags import check_flags
 from calque_xla_backend.runtime.plugins import start_plugin, usable_plugins

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import PartitionSpec, ShapeDtypeStruct, is_tracer, typeof
-from calque_core.extend import UNCONSTRAINED, arg_names, check_arrays, check_spec, register_devices, where
+from calque_core.engine import UNCONSTRAINED, arg_names, check_spec, register_devices
+from calque_core.extend import check_arrays, where
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_leaves, tree_map
 from calque_xla_backend.runtime.array import Array, array_from_numpy, wrap
 from calque_xla_backend.runtime.clients import GPUS, Device, DeviceClass, all_devices, devices_of, local_devices

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.extend import ML_DTYPES, REFUSED_DTYPES, SHORT_DTYPES, short_dtype
+from calque_core.engine import ML_DTYPES, REFUSED_DTYPES, SHORT_DTYPES, short_dtype
 
 HOST = (1, 0)  # DLPack's name of the host's memory
 _KINDS = {"cuda": 2, "rocm": 10}  # DLPack's names of the platforms that have memory of their own

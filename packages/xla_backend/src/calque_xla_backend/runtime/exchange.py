@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapedArray, is_tracer, typeof
-from calque_core.extend import ML_DTYPES, describe_value, where
+from calque_core.engine import ML_DTYPES, describe_value
+from calque_core.extend import where
 from calque_xla_backend.runtime.array import Array, array_from_numpy, wrap
 from calque_xla_backend.runtime.clients import Device, local_devices, platforms
 from calque_xla_backend.runtime.devices import device_put, place_of

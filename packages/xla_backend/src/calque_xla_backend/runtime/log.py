@@ -12,7 +12,8 @@ from typing import Any
 
 from calque_core import CapturedConstant, Jaxpr, captured_constants
 from calque_core.config import reports
-from calque_core.extend import bytes_text, where
+from calque_core.engine import bytes_text
+from calque_core.extend import where
 
 log = logging.getLogger("calque")
 MAX_SHOWN = 8  # arguments of one message

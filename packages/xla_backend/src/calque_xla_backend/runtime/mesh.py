@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import Mesh, PartitionSpec
-from calque_core.extend import AnyMesh, axes_of_mesh, here, short_repr, where
+from calque_core.engine import AnyMesh, axes_of_mesh, here, short_repr
+from calque_core.extend import where
 from calque_xla_backend.runtime.clients import Device, DeviceClass, all_devices
 from calque_xla_backend.runtime.placement import text_of
 from calque_xla_backend.runtime.sharding import NamedSharding

@@ -18,7 +18,8 @@ from jaxlib import version as jaxlib_version
 from jaxlib import xla_client as xc
 
 from calque_core import Mesh, PartitionSpec, ShapedArray, float0
-from calque_core.extend import Shape, axis_names_of, here, shard_shape, shard_slices, where
+from calque_core.engine import axis_names_of, here, shard_shape, shard_slices
+from calque_core.extend import Shape, where
 from calque_xla_backend.runtime.clients import Device, DeviceClass, devices_of, is_own, local_devices, platform_of
 from calque_xla_backend.runtime.sharding import (
     Index,

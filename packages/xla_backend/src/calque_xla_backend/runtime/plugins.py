@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 
 from jaxlib import xla_client as xc
 
-from calque_core.extend import fix_device_memory, requested_device_memory, where
+from calque_core.engine import fix_device_memory, requested_device_memory
+from calque_core.extend import where
 from calque_xla_backend.runtime.cuda import load_cuda, register_kernels
 from calque_xla_backend.runtime.distributed import current_group
 

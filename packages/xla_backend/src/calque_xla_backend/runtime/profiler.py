@@ -17,7 +17,8 @@ from typing import Any, Self
 
 from jaxlib import _profiler  # type: ignore[attr-defined]
 
-from calque_core.extend import active, where
+from calque_core.engine import active
+from calque_core.extend import where
 from calque_xla_backend.runtime.clients import client
 
 

@@ -24,7 +24,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _stablehlo
 from jaxlib.mlir.dialects import sdy  # by this module: with `_sdy` loaded before it, jax would miss names in it
 
-from calque_core.extend import advance_rule_epoch
+from calque_core.engine import advance_rule_epoch
 from calque_xla_backend.runtime.clients import (
     CPU,
     Device,

@@ -13,9 +13,10 @@ from math import prod
 from typing import Any
 
 from calque_core import Mesh, PartitionSpec
-from calque_core.extend import Shape, Uncopied, axis_names_of, check_spec, describe_value, is_replicated, where
-from calque_core.extend import shard_shape as shape_of_shard
-from calque_core.extend import shard_slices as slices_of_shards
+from calque_core.engine import Uncopied, axis_names_of, check_spec, describe_value, is_replicated
+from calque_core.engine import shard_shape as shape_of_shard
+from calque_core.engine import shard_slices as slices_of_shards
+from calque_core.extend import Shape, where
 from calque_xla_backend.runtime.clients import Device
 
 Index = tuple[slice, ...]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calque_core.extend import Shape, describe_value, where
+from calque_core.engine import describe_value
+from calque_core.extend import Shape, where
 from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.sharding import Sharding
 

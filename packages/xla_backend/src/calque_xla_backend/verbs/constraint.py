@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from calque_core import PartitionSpec, api_boundary, evaluation, is_tracer, typeof
-from calque_core.extend import check_arrays, check_spec, describe_value, here, leaf_names, named_after, where
+from calque_core.engine import check_spec, describe_value, here, leaf_names, named_after
+from calque_core.extend import check_arrays, where
 from calque_core.lax import sharding_constraint_p
 from calque_pytree import flatten_axes, tree_flatten
 from calque_xla_backend.calls.shardings import ADVICE

@@ -16,7 +16,8 @@ from jaxlib import version as jaxlib_version
 
 from calque_core import Jaxpr, ShapeDtypeStruct, api_boundary, eval_context
 from calque_core import __version__ as calque_version
-from calque_core.extend import describe_function, entered, marked, merged, run_program, unmarked, where
+from calque_core.engine import entered
+from calque_core.extend import describe_function, marked, merged, run_program, unmarked, where
 from calque_xla_backend.artefacts.errors import ExportError, damaged
 from calque_xla_backend.artefacts.exported import Exported, float_mask
 from calque_xla_backend.artefacts.format import MAX_VJP_ORDER, Contents, decode

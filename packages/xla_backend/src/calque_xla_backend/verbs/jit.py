@@ -32,15 +32,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 from calque_core import api_boundary
-from calque_core.extend import (
-    check_callable,
-    describe_function,
-    forget_staged_programs,
-    named_after,
-    parameters_of,
-    static_arguments,
-    where,
-)
+from calque_core.engine import forget_staged_programs, named_after, parameters_of, static_arguments
+from calque_core.extend import check_callable, describe_function, where
 from calque_xla_backend.calls.cache import clear_all
 from calque_xla_backend.calls.dispatch import MAX_ARITY, generate_call
 from calque_xla_backend.calls.donation import check_not_static, donated_arguments

@@ -11,16 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from calque_core import ShapeDtypeStruct, evaluation, is_tracer, rule_epoch, typeof
-from calque_core.extend import (
-    arg_names,
-    as_stand_in,
-    describe_function,
-    explain_comparison,
-    here,
-    is_debugging,
-    narrow,
-    run_program,
-)
+from calque_core.engine import arg_names, as_stand_in, explain_comparison, here, is_debugging, narrow
+from calque_core.extend import describe_function, run_program
 from calque_core.lax import jit_p
 from calque_xla_backend.calls.call import Call, TracedCall
 from calque_xla_backend.calls.compiled import CompiledCall

@@ -16,13 +16,11 @@ from typing import Any, NamedTuple, ParamSpec
 import numpy as np
 
 from calque_core import ShapedArray, api_boundary, hoist_tracers, stage, typeof
-from calque_core.extend import (
+from calque_core.engine import (
     FlatFunction,
     StaticArguments,
     arg_names,
     argument_at,
-    check_callable,
-    describe_function,
     entered,
     here,
     leaf_names,
@@ -31,6 +29,7 @@ from calque_core.extend import (
     static_arguments,
     with_static,
 )
+from calque_core.extend import check_callable, describe_function
 from calque_core.lax import pmap_p
 from calque_pytree import KeyPath, PyTreeDef, flatten_axes, keystr, tree_flatten
 from calque_xla_backend.compiler import compiler_of

@@ -20,7 +20,8 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from calque_core import CapturedConstant, Jaxpr, ShapeDtypeStruct, api_boundary, captured_constants
-from calque_core.extend import HostCall, Settings, Shape, Uncopied, check_program, entered, here, is_debugging, where
+from calque_core.engine import HostCall, Settings, Uncopied, check_program, entered, here, is_debugging
+from calque_core.extend import Shape, where
 from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.calls.call import Call, TracedCall, by_position
 from calque_xla_backend.calls.compiled import NOT_COMPILED, CompiledCall

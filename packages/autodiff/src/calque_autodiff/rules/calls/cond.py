@@ -19,17 +19,8 @@ from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_autodiff.zeros import with_zeros
 from calque_core import Jaxpr, Primitive, Var
-from calque_core.extend import (
-    check_known,
-    chosen_branches,
-    is_linear,
-    is_nonzero,
-    marked,
-    merged,
-    settings_key,
-    split_results,
-    unmarked,
-)
+from calque_core.engine import chosen_branches, is_linear
+from calque_core.extend import check_known, is_nonzero, marked, merged, settings_key, split_results, unmarked
 from calque_core.lax import cond_p
 
 Value = Any

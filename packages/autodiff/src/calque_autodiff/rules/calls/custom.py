@@ -35,24 +35,26 @@ from calque_core import (
     stage,
     typeof,
 )
-from calque_core.extend import (
-    JaxprTrace,
+from calque_core.engine import (
     Mask,
     Pullback,
     add_remedy,
     close_rules,
     copy_shared,
     here,
-    is_float,
     is_linear,
+    no_jvp_rule,
+    with_integer_zeros,
+)
+from calque_core.extend import (
+    JaxprTrace,
+    is_float,
     is_nonzero,
     marked,
     merged,
-    no_jvp_rule,
     settings_key,
     split_results,
     unmarked,
-    with_integer_zeros,
     zero_tangent,
 )
 from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p, psum

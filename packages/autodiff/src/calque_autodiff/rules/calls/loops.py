@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from calque_autodiff.partial_eval import Place, by_place
 from calque_autodiff.rules.calls.jit import halves
 from calque_core import Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
-from calque_core.extend import Loop, ScanOptions, marked
+from calque_core.engine import Loop, ScanOptions
+from calque_core.extend import marked
 from calque_core.lax import jit_p, scan_p
 
 Value = Any

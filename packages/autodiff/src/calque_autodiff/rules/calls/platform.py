@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.rules.calls.cond import Branches, Choice, branches_jvp, branches_partial_eval, branches_transpose
-from calque_core.extend import Platforms
+from calque_core.engine import Platforms
 from calque_core.lax import platform_dependent_p
 
 Value = Any

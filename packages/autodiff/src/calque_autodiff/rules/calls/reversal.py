@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core import typeof
-from calque_core.extend import scalar_dtype
+from calque_core.engine import scalar_dtype
 from calque_core.lax import (
     broadcast,
     convert_element_type,

@@ -18,20 +18,8 @@ from calque_autodiff.rules.calls.loops import FirstLoop, first_loop, second_loop
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, add_tangents, instantiate_zeros, stage
-from calque_core.extend import (
-    Loop,
-    Mask,
-    ScanOptions,
-    is_linear,
-    is_nonzero,
-    marked,
-    marked_carries,
-    merged,
-    shaped_array,
-    split_results,
-    unmarked,
-    zeros_of,
-)
+from calque_core.engine import Loop, Mask, ScanOptions, is_linear, marked_carries, zeros_of
+from calque_core.extend import is_nonzero, marked, merged, shaped_array, split_results, unmarked
 from calque_core.lax import scan_p
 
 Value = Any

@@ -16,7 +16,8 @@ from calque_autodiff.rules.calls.reversal import run_backwards
 from calque_autodiff.rules.calls.scan import in_groups
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, MissingRuleError, add_tangents, dce_jaxpr, eval_jaxpr, stage
-from calque_core.extend import Mask, marked, marked_carries, merged, unmarked, where
+from calque_core.engine import Mask, marked_carries
+from calque_core.extend import marked, merged, unmarked, where
 from calque_core.lax import while_loop
 
 Value = Any

@@ -19,23 +19,17 @@ from calque_autodiff.rules.calls.linear_call import only_linear
 from calque_autodiff.rules.calls.while_backwards import Step, cut_step, linear_carries, reverse_program, without_linear
 from calque_autodiff.traces.tangent_trace import record
 from calque_core import Jaxpr, Var, dce_jaxpr, eval_jaxpr, instantiate_zeros
-from calque_core.extend import (
+from calque_core.engine import (
     Mask,
     consts_first,
     exact_effects,
     is_linear,
-    is_nonzero,
-    marked,
     marked_carries,
-    merged,
     rebuild,
-    settings_key,
-    split_results,
     split_while,
-    unmarked,
-    where,
     zeros_of,
 )
+from calque_core.extend import is_nonzero, marked, merged, settings_key, split_results, unmarked, where
 from calque_core.lax import guard_p, select_n_p, while_p
 
 Value = Any

@@ -14,17 +14,9 @@ from typing import Any
 
 from calque_autodiff.checks import check_terms
 from calque_autodiff.signs import defsigns
-from calque_core import Tracer, UndefinedPrimal, add_tangents, extend, typeof
-from calque_core.extend import (
-    NUMPY_AVALS,
-    check_known,
-    defjvp,
-    deflinear,
-    deftranspose,
-    not_linear,
-    spread,
-    zero_tangent,
-)
+from calque_core import Tracer, UndefinedPrimal, add_tangents, engine, typeof
+from calque_core.engine import NUMPY_AVALS, spread
+from calque_core.extend import check_known, defjvp, deflinear, deftranspose, not_linear, zero_tangent
 from calque_core.lax import (
     abs_p,
     add_any_p,
@@ -168,14 +160,14 @@ defjvp(
 
 def where_greater(x: Value, y: Value, out: Value) -> Value:
     """Return 1 where x > y, and a half where both are equal."""
-    compare = extend.numpy_functions  # late imports: few programs choose
-    return extend.share(compare.greater_equal(x, y), compare.greater(x, y), out)
+    compare = engine.numpy_functions  # late imports: few programs choose
+    return engine.share(compare.greater_equal(x, y), compare.greater(x, y), out)
 
 
 def where_less(x: Value, y: Value, out: Value) -> Value:
     """Return 1 where x < y, and a half where both are equal."""
-    compare = extend.numpy_functions
-    return extend.share(compare.less_equal(x, y), compare.less(x, y), out)
+    compare = engine.numpy_functions
+    return engine.share(compare.less_equal(x, y), compare.less(x, y), out)
 
 
 defjvp(

@@ -10,8 +10,9 @@ from typing import Any
 
 from calque_autodiff.rules.elementwise.arithmetic import summed_to
 from calque_core import UndefinedPrimal, Zero, typeof
-from calque_core.extend import check_known, defjvp, defjvp_all, deftranspose, not_linear, spread, zero_derivative
-from calque_core.extend.numpy_functions import greater, less
+from calque_core.engine import spread
+from calque_core.engine.numpy_functions import greater, less
+from calque_core.extend import check_known, defjvp, defjvp_all, deftranspose, not_linear, zero_derivative
 from calque_core.lax import (
     and_p,
     bitwise_and,

@@ -7,7 +7,8 @@ from builtins import abs as abs_of_number
 from typing import Any
 
 from calque_core import finfo, typeof
-from calque_core.extend import SCALAR_TYPES, defjvp, not_linear, zero_tangent
+from calque_core.engine import SCALAR_TYPES
+from calque_core.extend import defjvp, not_linear, zero_tangent
 from calque_core.lax import (
     abs,
     add,

@@ -5,7 +5,8 @@ Of fewer bits, `reduce_precision` makes tangents and cotangents of fewer bits, a
 
 from __future__ import annotations
 
-from calque_core.extend import defjvp, deflinear, not_linear, spread, zero_derivative
+from calque_core.engine import spread
+from calque_core.extend import defjvp, deflinear, not_linear, zero_derivative
 from calque_core.lax import ceil_p, floor_p, is_finite_p, nextafter_p, reduce_precision, reduce_precision_p, round_p
 
 zero_derivative(floor_p, ceil_p, round_p, reason="rounding is piecewise constant")

@@ -7,7 +7,8 @@ from typing import Any
 
 from calque_autodiff.rules.shapes.shape import typeof_operand
 from calque_core import Zero, instantiate_zeros, is_undefined_primal
-from calque_core.extend import Shape, check_known, defjvp_all, deftranspose, zero_tangent, zeros_of
+from calque_core.engine import zeros_of
+from calque_core.extend import Shape, check_known, defjvp_all, deftranspose, zero_tangent
 from calque_core.lax import dynamic_slice_p, dynamic_update_slice_p, zeros_like
 
 Value = Any

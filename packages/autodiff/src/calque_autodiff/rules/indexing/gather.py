@@ -10,7 +10,8 @@ import numpy as np
 
 from calque_autodiff.known.lines import Lines, Maker
 from calque_core import Jaxpr, ShapedArray, UndefinedPrimal
-from calque_core.extend import check_known, clipped_lines, combine_lines, defjvp, deftranspose, shaped_array, zeros_of
+from calque_core.engine import clipped_lines, combine_lines, zeros_of
+from calque_core.extend import check_known, defjvp, deftranspose, shaped_array
 from calque_core.lax import (
     GatherDimensionNumbers,
     GatherScatterMode,

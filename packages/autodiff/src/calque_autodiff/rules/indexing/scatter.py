@@ -11,18 +11,8 @@ from typing import Any
 
 from calque_autodiff.rules.shapes.shape import typeof_operand
 from calque_core import Primitive, Zero, instantiate_zeros, is_undefined_primal, typeof
-from calque_core.extend import (
-    check_known,
-    defjvp,
-    defjvp_all,
-    deftranspose,
-    extreme_shares,
-    is_last,
-    not_linear,
-    product_of_others,
-    read_windows,
-    zero_tangent,
-)
+from calque_core.engine import extreme_shares, is_last, product_of_others, read_windows
+from calque_core.extend import check_known, defjvp, defjvp_all, deftranspose, not_linear, zero_tangent
 from calque_core.lax import (
     mul,
     scatter,

@@ -9,19 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.extend import (
-    check_known,
-    defjvp_all,
-    deftranspose,
-    elements_at,
-    is_linear,
-    is_nonzero,
-    marked,
-    merged,
-    positions,
-    sort_by,
-    split_results,
-)
+from calque_core.engine import elements_at, is_linear, positions, sort_by
+from calque_core.extend import check_known, defjvp_all, deftranspose, is_nonzero, marked, merged, split_results
 from calque_core.lax import sort_p
 
 Value = Any

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import Zero
-from calque_core.extend import defjvp_all, elements_at, not_linear, zero_tangent
+from calque_core.engine import elements_at
+from calque_core.extend import defjvp_all, not_linear, zero_tangent
 from calque_core.lax import top_k, top_k_p
 
 Value = Any

@@ -19,19 +19,8 @@ from calque_autodiff.partial_eval import Place, at_places, partial_eval_jaxpr, w
 from calque_autodiff.traces.tangent_trace import record
 from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, PartitionSpec, Var, eval_jaxpr, stage
-from calque_core.extend import (
-    AnyMesh,
-    Mask,
-    body_axes,
-    is_linear,
-    is_nonzero,
-    marked,
-    merged,
-    settings_key,
-    split_results,
-    unmarked,
-    where,
-)
+from calque_core.engine import AnyMesh, Mask, body_axes, is_linear
+from calque_core.extend import is_nonzero, marked, merged, settings_key, split_results, unmarked, where
 from calque_core.lax import div, psum, pvary, pvary_p, reshape, shard_map_p
 
 Value = Any

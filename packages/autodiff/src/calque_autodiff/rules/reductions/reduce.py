@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from calque_autodiff.known.lines import Lines, Maker
-from calque_core import Jaxpr, JaxprEqn, Literal, ShapedArray, extend, typeof
-from calque_core.extend import Shape, broadcast_reduced, defjvp, deflinear, not_linear, zero_derivative, zero_tangent
+from calque_core import Jaxpr, JaxprEqn, Literal, ShapedArray, engine, typeof
+from calque_core.engine import broadcast_reduced
+from calque_core.extend import Shape, defjvp, deflinear, not_linear, zero_derivative, zero_tangent
 from calque_core.lax import (
     argmax_p,
     argmin_p,
@@ -36,7 +37,7 @@ def extreme_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape, keepdims: bo
     """Average the tangents of the elements that equal the result; an extreme of nothing is constant."""
     if not typeof(x).size:
         return zero_tangent(out)
-    is_extreme, count = extend.extremes(x, out, axes)  # a late import: most reductions are sums
+    is_extreme, count = engine.extremes(x, out, axes)  # a late import: most reductions are sums
     return div(reduce_sum(mul(x_dot, is_extreme), axes, keepdims=keepdims), count)
 
 
@@ -47,7 +48,7 @@ def reduce_prod_jvp(x_dot: Value, out: Value, x: Value, *, axes: Shape, **_: boo
     kept = [shape[d] for d in order[: len(shape) - len(axes)]]
     factors = reshape(x, (*kept, prod(shape[d] for d in axes)), order)
     # a late import: few programs multiply, and it brings loops
-    others = extend.leave_one_out_products(factors, reshape(out, kept))
+    others = engine.leave_one_out_products(factors, reshape(out, kept))
     changes = mul(reshape(x_dot, typeof(factors).shape, order), others)
     return reshape(reduce_sum(changes, len(kept)), typeof(out).shape)
 

@@ -12,16 +12,8 @@ from typing import Any
 
 from calque_batching.axes import matchaxis, moveaxis
 from calque_core import Primitive
-from calque_core.extend import (
-    ForEach,
-    HostCall,
-    HostFunction,
-    batch_size,
-    defbatch,
-    describe_function,
-    shaped_array,
-    where,
-)
+from calque_core.engine import ForEach, HostCall, HostFunction, batch_size
+from calque_core.extend import defbatch, describe_function, shaped_array, where
 from calque_core.lax import debug_callback_p, expand_dims, io_callback_p, pure_callback_p
 
 Value = Any

@@ -16,17 +16,16 @@ import numpy as np
 from calque_batching.batch_trace import AxisData, BatchTrace
 from calque_batching.jaxprs import batch_jaxpr_axes, eval_batched
 from calque_core import Jaxpr, Trace, current_trace, dce_jaxpr, evaluation, moveaxis, stage, typeof
-from calque_core.extend import (
+from calque_core.engine import (
     align_operands,
     as_declared,
     exact_effects,
     forwarded_inputs,
-    is_float,
     join_constants,
     named_axes,
-    where,
     zeros_of,
 )
+from calque_core.extend import is_float, where
 from calque_core.lax import clamp, cond_p, convert_element_type, discard, eq, reduce_or, select_n_p
 
 Value = Any

@@ -27,7 +27,8 @@ from calque_core import (
     tracing,
     typeof,
 )
-from calque_core.extend import Pullback, entered, here, named_axes, shaped_array, undefined_of, zero_of
+from calque_core.engine import Pullback, entered, here, named_axes, undefined_of, zero_of
+from calque_core.extend import shaped_array
 from calque_core.lax import (
     custom_jvp_call_p,
     custom_vjp_call_p,

@@ -7,7 +7,8 @@ from typing import Any
 
 from calque_batching.rules.calls.callback import whole_operands
 from calque_core import ShapedArray, moveaxis
-from calque_core.extend import batch_size, defbatch, shaped_array
+from calque_core.engine import batch_size
+from calque_core.extend import defbatch, shaped_array
 from calque_core.lax import ffi_call_p, map
 
 Value = Any

@@ -8,7 +8,7 @@ from typing import Any
 
 from calque_batching.batch_trace import AxisData
 from calque_batching.rules.calls.cond import Batch, Branches, Dims, batch_branches
-from calque_core.extend import Platforms
+from calque_core.engine import Platforms
 from calque_core.lax import platform_dependent_p
 
 Value = Any

@@ -12,7 +12,7 @@ from typing import Any
 from calque_batching.batch_trace import AxisData
 from calque_batching.jaxprs import batch_step, carry_in_front
 from calque_core import Jaxpr, moveaxis
-from calque_core.extend import join_constants
+from calque_core.engine import join_constants
 from calque_core.lax import scan_p
 
 Value = Any

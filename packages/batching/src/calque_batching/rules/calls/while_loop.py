@@ -21,18 +21,15 @@ from calque_batching.axes import broadcast
 from calque_batching.batch_trace import AxisData
 from calque_batching.jaxprs import batch_jaxpr_axes, batch_step, carry_in_front
 from calque_core import Jaxpr, JaxprEqn, Primitive, eval_jaxpr, stage, typeof
-from calque_core.extend import (
+from calque_core.engine import (
     align_operands,
     exact_effects,
     forwarded_inputs,
     join_constants,
-    marked,
-    merged,
     named_axes,
     nested_jaxprs,
-    unmarked,
-    where,
 )
+from calque_core.extend import marked, merged, unmarked, where
 from calque_core.lax import (
     bitwise_and,
     convert_element_type,

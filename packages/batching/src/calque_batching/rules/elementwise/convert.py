@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import moveaxis, typeof
-from calque_core.extend import bit_width, defbatch, defvectorized
+from calque_core.engine import bit_width
+from calque_core.extend import defbatch, defvectorized
 from calque_core.lax import (
     bitcast_convert_type,
     bitcast_convert_type_p,

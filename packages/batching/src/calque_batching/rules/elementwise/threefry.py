@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.extend import align_operands, defbatch
+from calque_core.engine import align_operands
+from calque_core.extend import defbatch
 from calque_core.lax import threefry2x32_p
 
 Value = Any

@@ -15,7 +15,8 @@ from calque_batching.axes import matchaxis
 from calque_batching.rules.indexing.gather import gather_batch
 from calque_batching.rules.indexing.scatter import scatter_batch
 from calque_core import typeof
-from calque_core.extend import Shape, batch_size, defbatch, with_entry
+from calque_core.engine import batch_size, with_entry
+from calque_core.extend import Shape, defbatch
 from calque_core.lax import (
     GatherDimensionNumbers,
     GatherScatterMode,

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import moveaxis, typeof
-from calque_core.extend import Shape, axes_in_batch, defbatch, with_entry
+from calque_core.engine import axes_in_batch, with_entry
+from calque_core.extend import Shape, defbatch
 from calque_core.lax import GatherDimensionNumbers, gather, gather_p
 
 Value = Any

@@ -8,7 +8,8 @@ from typing import Any
 from calque_batching.axes import matchaxis, moveaxis
 from calque_batching.rules.indexing.gather import paired_with_batch, windows_with_batch
 from calque_core import Primitive, typeof
-from calque_core.extend import batch_size, defbatch
+from calque_core.engine import batch_size
+from calque_core.extend import defbatch
 from calque_core.lax import (
     ScatterDimensionNumbers,
     scatter_add_p,

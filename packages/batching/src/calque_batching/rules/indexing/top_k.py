@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.extend import axes_in_batch, defbatch
+from calque_core.engine import axes_in_batch
+from calque_core.extend import defbatch
 from calque_core.lax import top_k, top_k_p
 
 Value = Any

@@ -13,7 +13,8 @@ import numpy as np
 
 from calque_batching.batch_trace import AxisData
 from calque_core import Primitive, typeof
-from calque_core.extend import defbatch, gives_lists, strong
+from calque_core.engine import gives_lists, strong
+from calque_core.extend import defbatch
 from calque_core.lax import (
     axis_index_p,
     convert_element_type,

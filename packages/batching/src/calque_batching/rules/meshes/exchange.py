@@ -15,7 +15,7 @@ import numpy as np
 from calque_batching.axes import matchaxis, moveaxis
 from calque_batching.batch_trace import AxisData
 from calque_core import Primitive, typeof
-from calque_core.extend import strong
+from calque_core.engine import strong
 from calque_core.lax import (
     all_gather_invariant_p,
     all_gather_p,

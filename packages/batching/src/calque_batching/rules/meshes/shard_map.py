@@ -8,7 +8,7 @@ from typing import Any
 from calque_batching.batch_trace import AxisData
 from calque_batching.jaxprs import batch_jaxpr_axes
 from calque_core import Jaxpr, PartitionSpec
-from calque_core.extend import body_axes, with_entry
+from calque_core.engine import body_axes, with_entry
 from calque_core.lax import shard_map_p
 
 Value = Any

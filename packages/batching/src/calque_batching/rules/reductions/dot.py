@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from calque_core import typeof
-from calque_core.extend import axes_in_batch, defbatch
+from calque_core.engine import axes_in_batch
+from calque_core.extend import defbatch
 from calque_core.lax import DotDimensionNumbers, Precisions, dot_general, dot_general_p
 
 Value = Any

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.extend import Shape, axes_in_batch, defreduction
+from calque_core.engine import axes_in_batch, defreduction
+from calque_core.extend import Shape
 from calque_core.lax import reduce_p
 
 Params = dict[str, Any]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import typeof
-from calque_core.extend import axes_in_batch, defbatch, with_entry
+from calque_core.engine import axes_in_batch, with_entry
+from calque_core.extend import defbatch
 from calque_core.lax import broadcast_in_dim, broadcast_in_dim_p
 
 Value = Any

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.extend import align_batch_axes, defbatch, with_entry
+from calque_core.engine import with_entry
+from calque_core.extend import align_batch_axes, defbatch
 from calque_core.lax import (
     concatenate,
     concatenate_p,

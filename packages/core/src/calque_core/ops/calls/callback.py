@@ -248,7 +248,7 @@ def register_effects_barrier(wait: Callable[[], None]) -> None:
     """Let `effects_barrier` call `wait`, by which a runtime waits for the effects of the programs it runs.
 
     >>> from calque_core import effects_barrier
-    >>> from calque_core.extend import register_effects_barrier
+    >>> from calque_core.engine import register_effects_barrier
     >>> register_effects_barrier(lambda: None)
     >>> effects_barrier()
     """

@@ -330,7 +330,7 @@ def _is_deep(trace: Trace | None) -> bool:
 def forget_staged_programs() -> None:
     """Drop the stored programs of branches, steps and checkpointed functions; the next use stages them again.
 
-    >>> from calque_core.extend import forget_staged_programs
+    >>> from calque_core.engine import forget_staged_programs
     >>> forget_staged_programs()
     """
     _programs.clear()

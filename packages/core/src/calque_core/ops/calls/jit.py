@@ -30,6 +30,11 @@ def run_program(jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
     """Return the results of a program on operands of its types, as weak or as strong as it declares them.
 
     They need a conversion only if an operand is weak and its argument strong, or the reverse.
+
+    >>> from calque_core import make_jaxpr
+    >>> from calque_core.extend import run_program
+    >>> run_program(make_jaxpr(lambda x: x * x)(3.0), [4.0])
+    [16.0]
     """
     outs = run_again(jaxpr, *args)
     return [as_declared(x, v.aval) for x, v in zip(outs, jaxpr.outvars)]

@@ -61,7 +61,12 @@ undefined_of = lru_cache(maxsize=1 << 14)(UndefinedPrimal)
 
 
 def zero_tangent(primal: Value) -> Zero:
-    """Return the symbolic zero tangent of a value: of its type, made strong; `float0` for integers and bools."""
+    """Return the symbolic zero tangent of a value: of its type, made strong; `float0` for integers and bools.
+
+    >>> from calque_core.extend import zero_tangent
+    >>> zero_tangent(2.0)
+    Zero(float64[])
+    """
     return zero_for(typeof(primal))
 
 
@@ -81,7 +86,12 @@ def is_linear(operands: Sequence[Value]) -> Mask:
 
 
 def is_nonzero(tangents: Sequence[Value]) -> Mask:
-    """Return a mask of the tangents or cotangents that are not symbolic zeros."""
+    """Return a mask of the tangents or cotangents that are not symbolic zeros.
+
+    >>> from calque_core.extend import is_nonzero, zero_tangent
+    >>> is_nonzero([zero_tangent(2.0), 1.0])
+    [False, True]
+    """
     return [type(t) is not Zero for t in tangents]
 
 
@@ -100,7 +110,7 @@ def with_integer_zeros(float_tangents: Iterable[Value], avals: Sequence[Any]) ->
     """Return a tangent per type: the next of `float_tangents` for a float, a `Zero` for an integer or a bool.
 
     >>> from calque_core import typeof
-    >>> from calque_core.extend import with_integer_zeros
+    >>> from calque_core.engine import with_integer_zeros
     >>> with_integer_zeros([3.0], [typeof(1), typeof(2.0)])
     [Zero(float0[]), 3.0]
     """
@@ -124,7 +134,7 @@ def zeros_of(aval: Any) -> Value:
 
     >>> import numpy as np
     >>> from calque_core import typeof
-    >>> from calque_core.extend import zeros_of
+    >>> from calque_core.engine import zeros_of
     >>> zeros_of(typeof(np.float32(1)))
     np.float32(0.0)
     """

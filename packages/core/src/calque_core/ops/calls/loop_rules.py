@@ -17,7 +17,7 @@ ScanOptions = dict[str, Any]  # the parameters of a scan that do not describe it
 def marked_carries(mask: Sequence[bool], step: Callable[[list[bool]], Sequence[bool]]) -> list[bool]:
     """Return the carries that are marked at some step: `mask`, joined with `step(mask)` until nothing changes.
 
-    >>> from calque_core.extend import marked_carries
+    >>> from calque_core.engine import marked_carries
     >>> marked_carries([True, False, False], lambda mask: [False, mask[0], mask[1]])
     [True, True, True]
     """
@@ -53,7 +53,7 @@ class Loop(NamedTuple):
 def split_while(items: Sequence[Any], cond_nconsts: int, body_nconsts: int) -> tuple[list[Any], list[Any], list[Any]]:
     """Return the items of the constants of the condition, of the constants of the body, and of the carry.
 
-    >>> from calque_core.extend import split_while
+    >>> from calque_core.engine import split_while
     >>> split_while("abcde", 1, 2)
     (['a'], ['b', 'c'], ['d', 'e'])
     """

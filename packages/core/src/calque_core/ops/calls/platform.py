@@ -32,7 +32,7 @@ def position_of_platform(platforms: Platforms, platform: str) -> int:
 
     Raises: ValueError if there is neither.
 
-    >>> from calque_core.extend import position_of_platform
+    >>> from calque_core.engine import position_of_platform
     >>> position_of_platform(("tpu", None), "cpu")
     1
     """

@@ -133,7 +133,7 @@ def integer_leaves(caller: str, name: str, avals: Sequence[Any], tree: PyTreeDef
 
     >>> import numpy as np
     >>> from calque_core import typeof
-    >>> from calque_core.extend import integer_leaves
+    >>> from calque_core.engine import integer_leaves
     >>> from calque_pytree import tree_structure
     >>> integer_leaves("the transpose of f", "cotangents", [typeof(np.int8(1))], tree_structure(0), 2)
     [np.int8(2)]

@@ -40,7 +40,7 @@ def wide_integer(x: Value, dtype: np.dtype[Any]) -> Value:
     Raises: OverflowError if it does not fit.
 
     >>> import numpy as np
-    >>> from calque_core.extend.numpy_functions import wide_integer
+    >>> from calque_core.engine.numpy_functions import wide_integer
     >>> wide_integer(2**64 - 1, np.dtype("uint64")), wide_integer(1, np.dtype("uint64"))
     (np.uint64(18446744073709551615), 1)
     """

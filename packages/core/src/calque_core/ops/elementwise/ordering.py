@@ -28,7 +28,7 @@ def less(x: Value, y: Value) -> Value:
     Raises: ShapeError if the shapes do not broadcast.
 
     >>> import numpy as np
-    >>> from calque_core.extend.numpy_functions import less
+    >>> from calque_core.engine.numpy_functions import less
     >>> less(np.array([1 + 2j, 1 + 3j, 2]), 1 + 3j)
     array([ True, False, False])
     """
@@ -42,7 +42,7 @@ def less_equal(x: Value, y: Value) -> Value:
     Raises: ShapeError if the shapes do not broadcast.
 
     >>> import numpy as np
-    >>> from calque_core.extend.numpy_functions import less_equal
+    >>> from calque_core.engine.numpy_functions import less_equal
     >>> less_equal(np.array([1 + 2j, 1 + 3j, 2]), 1 + 3j)
     array([ True,  True, False])
     """
@@ -56,7 +56,7 @@ def greater(x: Value, y: Value) -> Value:
     Raises: ShapeError if the shapes do not broadcast.
 
     >>> import numpy as np
-    >>> from calque_core.extend.numpy_functions import greater
+    >>> from calque_core.engine.numpy_functions import greater
     >>> greater(np.array([1 + 2j, 1 + 3j, 2]), 1 + 3j)
     array([False, False,  True])
     """
@@ -70,7 +70,7 @@ def greater_equal(x: Value, y: Value) -> Value:
     Raises: ShapeError if the shapes do not broadcast.
 
     >>> import numpy as np
-    >>> from calque_core.extend.numpy_functions import greater_equal
+    >>> from calque_core.engine.numpy_functions import greater_equal
     >>> greater_equal(np.array([1 + 2j, 1 + 3j, 2]), 1 + 3j)
     array([False,  True,  True])
     """

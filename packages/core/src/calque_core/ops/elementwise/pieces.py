@@ -53,7 +53,7 @@ class Pieces:
     The table is made at the first evaluation.  Places that are nan give nan; others beyond the spans have no meaning.
 
     >>> import numpy as np
-    >>> from calque_core.extend import Pieces, Span
+    >>> from calque_core.engine import Pieces, Span
     >>> near, far = Span((0.0, 0.0, 1.0), 0.0, 1.0), Span((1.0, 2.0, 1.0), 1.0, 2.0, 1.0, -1.0)
     >>> square = Pieces("square_pieces", 4.0, near, far)
     >>> square(np.array([0.0, 1.0, 6.0])) ** 0.5
@@ -95,7 +95,7 @@ def join_pieces(first: Pieces, second: Pieces) -> Callable[[Array, Array], Array
     Returns the function that gives both, of the numbers of pieces and of the places in them.
 
     >>> import numpy as np
-    >>> from calque_core.extend import Pieces, Span, join_pieces
+    >>> from calque_core.engine import Pieces, Span, join_pieces
     >>> line = Pieces("line_pieces", 2.0, Span((0.0, 1.0), 0.0, 2.0))
     >>> square = Pieces("square_pieces", 2.0, Span((0.0, 0.0, 1.0), 0.0, 2.0))
     >>> join_pieces(line, square)(np.array([0.0, 3.0]), np.array([0.5, 0.0]))  # at 0.25 and at 1.5

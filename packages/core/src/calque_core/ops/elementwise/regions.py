@@ -47,7 +47,7 @@ class Region(Record):
 def region(lowest: float, highest: float, *formulas: Formula) -> Region:
     """Return a region of numbers from 0.0 on, with a formula for each function.
 
-    >>> from calque_core.extend import region
+    >>> from calque_core.engine import region
     >>> region(0.0, 2.0, abs).highest
     2.0
     """
@@ -58,7 +58,7 @@ def region(lowest: float, highest: float, *formulas: Formula) -> Region:
 def even(out: Value, x: Value) -> Value:
     """Return f(x) from f(|x|) of a function that is equal for x and -x.
 
-    >>> from calque_core.extend import even
+    >>> from calque_core.engine import even
     >>> even(9.0, -3.0)
     9.0
     """
@@ -68,7 +68,7 @@ def even(out: Value, x: Value) -> Value:
 def odd(out: Value, x: Value) -> Value:
     """Return f(x) from f(|x|) of a function that changes its sign with x.
 
-    >>> from calque_core.extend import odd
+    >>> from calque_core.engine import odd
     >>> odd(27.0, -3.0)
     np.float64(-27.0)
     """
@@ -82,7 +82,7 @@ class Regions(Record):
 
     >>> import numpy as np
     >>> from calque_core import lax
-    >>> from calque_core.extend import Regions, declare_formula, odd, region
+    >>> from calque_core.engine import Regions, declare_formula, odd, region
     >>> cube = lambda x: lax.mul(x, lax.square(x))
     >>> cube_p = declare_formula("cube", cube, regions={(): Regions([region(0.0, np.inf, cube)], [odd])})
     >>> cube_p.bind(np.array([2.0, -3.0]))

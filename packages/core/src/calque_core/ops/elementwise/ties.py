@@ -22,7 +22,7 @@ def share(is_chosen: Value, is_strictly: Value, out: Value) -> Value:
     The weight is 0 if an operand is NaN: a NaN would pass through an outer choice, `where(isnan(x), 0, maximum(x, 0))`.
 
     >>> import numpy as np
-    >>> from calque_core.extend import share
+    >>> from calque_core.engine import share
     >>> share(np.bool_(True), np.bool_(False), 2.0)  # 2.0 is one of two equal numbers
     np.float64(0.5)
     """

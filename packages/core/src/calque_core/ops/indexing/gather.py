@@ -140,7 +140,7 @@ def default_fill(dtype: np.dtype[Any]) -> Value:
     """Return the value outside of an array for a gather: nan, the least signed or greatest unsigned integer, or True.
 
     >>> import numpy as np
-    >>> from calque_core.extend import default_fill
+    >>> from calque_core.engine import default_fill
     >>> default_fill(np.dtype("float32")), default_fill(np.dtype("int8"))
     (np.float32(nan), np.int8(-128))
     """

@@ -24,7 +24,7 @@ def positions(x: Value, dimension: int) -> Value:
     """Return an array of the shape of `x` that holds each element's position along an axis.
 
     >>> import numpy as np
-    >>> from calque_core.extend import positions
+    >>> from calque_core.engine import positions
     >>> positions(np.zeros((2, 3)), 1).tolist()
     [[0, 1, 2], [0, 1, 2]]
     """
@@ -35,7 +35,7 @@ def sort_by(keys: Sequence[Value], carried: Sequence[Value], dimension: int) -> 
     """Return the arrays `carried` in the order that sorts the keys.
 
     >>> import numpy as np
-    >>> from calque_core.extend import sort_by
+    >>> from calque_core.engine import sort_by
     >>> sort_by([np.array([3, 1, 2])], [np.array([0.3, 0.1, 0.2])], 0)
     [array([0.1, 0.2, 0.3])]
     """
@@ -49,7 +49,7 @@ def elements_at(x: Value, indices: Value, dimension: int) -> Value:
     Shapes: x [*a, n, *b], indices [*a, k, *b] -> [*a, k, *b].  Dtype: of `x`.
 
     >>> import numpy as np
-    >>> from calque_core.extend import elements_at
+    >>> from calque_core.engine import elements_at
     >>> elements_at(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1], [0]]), 1).tolist()
     [[2.0], [3.0]]
     """

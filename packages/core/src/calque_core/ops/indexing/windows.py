@@ -206,7 +206,7 @@ def clipped_lines(indices: Value, sizes: Sequence[int]) -> Value:
     Shapes: indices [*rows, k] -> [*rows].
 
     >>> import numpy as np
-    >>> from calque_core.extend import clipped_lines
+    >>> from calque_core.engine import clipped_lines
     >>> clipped_lines(np.array([[0, 2], [1, 9]]), (2, 3))
     array([2, 5])
     """

@@ -67,7 +67,7 @@ def body_axes(*, mesh: AnyMesh, axis_names: AxisNames, check_vma: bool) -> enter
     """Return a block in which some axes of a mesh have the meaning that they have in the body of a `shard_map`.
 
     >>> from calque_core import AbstractMesh, lax
-    >>> from calque_core.extend import body_axes
+    >>> from calque_core.engine import body_axes
     >>> with body_axes(mesh=AbstractMesh((2, 4), ("x", "y")), axis_names=("y",), check_vma=False):
     ...     lax.axis_size("y")
     4

@@ -54,7 +54,7 @@ def trace_computation(
     Raises: TypeError if it does not return the same structure and the same types.
 
     >>> import numpy as np
-    >>> from calque_core.extend import operand_leaves, scalars_of, trace_computation
+    >>> from calque_core.engine import operand_leaves, scalars_of, trace_computation
     >>> from calque_core import lax, typeof
     >>> arrays, _, tree = operand_leaves("sum", np.ones(3), 0.0)
     >>> scalars = scalars_of([typeof(x) for x in arrays])
@@ -82,7 +82,7 @@ def operand_leaves(caller: str, operands: Any, init_values: Any) -> tuple[list[V
     Raises: TypeError if the structures or the dtypes differ, or a start is no scalar; ValueError if there is no array.
 
     >>> import numpy as np
-    >>> from calque_core.extend import operand_leaves
+    >>> from calque_core.engine import operand_leaves
     >>> operand_leaves("sum", {"a": np.ones(3, np.float32)}, {"a": 0})
     ([array([1., 1., 1.], dtype=float32)], [np.float32(0.0)], PyTreeDef({'a': *}))
     """
@@ -143,7 +143,7 @@ def known_operation(jaxpr: Jaxpr) -> Primitive | None:
     """Return the primitive with a neutral element that a program applies to its two arguments, in either order.
 
     >>> from calque_core import make_jaxpr
-    >>> from calque_core.extend import known_operation
+    >>> from calque_core.engine import known_operation
     >>> known_operation(make_jaxpr(lambda a, b: b + a)(1.0, 2.0)), known_operation(make_jaxpr(lambda a, b: a)(1.0, 2.0))
     (add, None)
     """
@@ -160,7 +160,7 @@ def neutral_element(operation: Primitive, dtype: DType) -> Value:
     """Return the scalar that a known operation combines with any other to the other.
 
     >>> import numpy as np
-    >>> from calque_core.extend import neutral_element
+    >>> from calque_core.engine import neutral_element
     >>> from calque_core.lax import add_p, min_p
     >>> neutral_element(add_p, np.dtype("int32")), neutral_element(min_p, np.dtype("float64"))
     (np.int32(0), np.float64(inf))
@@ -173,7 +173,7 @@ def from_init(operation: Primitive, init: Value, out: Value) -> Value:
     """Return the result of a known reduction with its initial value, which takes part unless it is neutral.
 
     >>> import numpy as np
-    >>> from calque_core.extend import from_init
+    >>> from calque_core.engine import from_init
     >>> from calque_core.lax import add_p
     >>> from_init(add_p, np.float64(2.0), np.ones(3))
     array([3., 3., 3.])
@@ -192,7 +192,7 @@ def on_arrays(jaxpr: Jaxpr, consts: Values) -> Callable[[Values, Values], list[V
 
     >>> import numpy as np
     >>> from calque_core import make_jaxpr
-    >>> from calque_core.extend import on_arrays
+    >>> from calque_core.engine import on_arrays
     >>> combine = on_arrays(make_jaxpr(lambda a, b: a + 2.0 * b)(1.0, 1.0), [])
     >>> combine([np.ones(3)], [np.arange(3.0)])
     [array([1., 3., 5.])]
@@ -248,7 +248,7 @@ def scalars_of(avals: Avals) -> list[ShapedArray]:
 
     >>> import numpy as np
     >>> from calque_core import typeof
-    >>> from calque_core.extend import scalars_of
+    >>> from calque_core.engine import scalars_of
     >>> scalars_of([typeof(np.ones(3))])
     [float64[]]
     """

@@ -85,7 +85,7 @@ def check_product_dtypes(
 
     >>> import numpy as np
     >>> from calque_core import typeof
-    >>> from calque_core.extend import check_product_dtypes
+    >>> from calque_core.engine import check_product_dtypes
     >>> check_product_dtypes("outer", typeof(np.ones(3)), typeof(np.ones(2)), np.dtype("float32"))
     """
     if lhs_aval.dtype != rhs_aval.dtype:
@@ -185,7 +185,7 @@ def sum_dtype(operand: np.dtype[Any], result: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype for sums of products: the wider dtype, for short dtypes at least their wider one.
 
     >>> import numpy as np
-    >>> from calque_core.extend import sum_dtype
+    >>> from calque_core.engine import sum_dtype
     >>> sum_dtype(np.dtype("float32"), np.dtype("float64"))
     dtype('float64')
     """
@@ -261,7 +261,7 @@ def stated_precision(name: str, precision: PrecisionLike) -> Precisions | None:
 
     Raises: as `canonical_precision`.
 
-    >>> from calque_core.extend import stated_precision
+    >>> from calque_core.engine import stated_precision
     >>> stated_precision("outer", "high")
     (<Precision.HIGH: 'high'>, <Precision.HIGH: 'high'>)
     """

@@ -31,7 +31,7 @@ def leave_one_out_products(x: Value, total: Value) -> Value:
     Shapes: x [*s, n], total [*s] -> [*s, n].  Dtype: kept.
 
     >>> import numpy as np
-    >>> from calque_core.extend import leave_one_out_products
+    >>> from calque_core.engine import leave_one_out_products
     >>> leave_one_out_products(np.array([2.0, 3.0, 0.0]), np.float64(0.0))
     array([0., 0., 6.])
     """

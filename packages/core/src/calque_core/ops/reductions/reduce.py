@@ -31,7 +31,7 @@ _BOOL = np.dtype(bool)
 def reduced_shape(shape: Shape, axes: Shape, keepdims: bool = False) -> Shape:
     """Return `shape` without the axes `axes`; with `keepdims` they have size 1.
 
-    >>> from calque_core.extend import reduced_shape
+    >>> from calque_core.engine import reduced_shape
     >>> reduced_shape((2, 3, 4), (0, 2)), reduced_shape((2, 3, 4), (0, 2), keepdims=True)
     ((3,), (1, 3, 1))
     """

@@ -61,7 +61,7 @@ def reduce_abstract_eval(*avals: ShapedArray, jaxpr: Jaxpr, num_consts: int, dim
 def split_reduction(operands: Sequence[Any], num_consts: int) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
     """Return the constants, the arrays and the initial values of a reduction by a function.
 
-    >>> from calque_core.extend import split_reduction
+    >>> from calque_core.engine import split_reduction
     >>> split_reduction(["constant", "x", "y", "start of x", "start of y"], 1)
     (['constant'], ['x', 'y'], ['start of x', 'start of y'])
     """
@@ -76,7 +76,7 @@ def check_reduction(name: str, avals: Sequence[ShapedArray], jaxpr: Jaxpr, num_c
 
     >>> import numpy as np
     >>> from calque_core import lax, make_jaxpr, typeof
-    >>> from calque_core.extend import check_reduction
+    >>> from calque_core.engine import check_reduction
     >>> check_reduction("reduce", [typeof(np.ones(3)), typeof(np.ones(()))], make_jaxpr(lax.add)(1.0, 2.0), 0)
     [float64[3]]
     """

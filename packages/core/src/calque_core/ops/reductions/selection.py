@@ -24,7 +24,7 @@ def extremes(x: Value, out: Value, axes: Shape) -> tuple[Value, Value]:
     `axes` are the reduced axes, which `out` has with size 1 or does not have; the counts have its shape.
 
     >>> import numpy as np
-    >>> from calque_core.extend import extremes
+    >>> from calque_core.engine import extremes
     >>> extremes(np.array([1.0, 3.0, 3.0]), 3.0, (0,))
     (array([0., 1., 1.]), np.float64(2.0))
     """

@@ -26,7 +26,7 @@ def integers(name: str, argument: str, values: Any) -> tuple[int, ...]:
 
     Raises: TypeError if it is something else; a tracer raises its own TracerIntegerConversionError.
 
-    >>> from calque_core.extend.numpy_functions import integers
+    >>> from calque_core.engine.numpy_functions import integers
     >>> integers("reshape", "new_sizes", [2, 3])
     (2, 3)
     """
@@ -54,7 +54,7 @@ def one_or_several(name: str, argument: str, values: Any) -> tuple[int, ...]:
 
     Raises: as `integers`, with the value as the user wrote it.
 
-    >>> from calque_core.extend.numpy_functions import one_or_several
+    >>> from calque_core.engine.numpy_functions import one_or_several
     >>> one_or_several("zeros", "shape", 2), one_or_several("zeros", "shape", [2, 3])
     ((2,), (2, 3))
     """
@@ -86,7 +86,7 @@ def canonical_axis(name: str, axis: Any, ndim: int) -> int:
 
     Raises: TypeError if `axis` is not an integer; ValueError if it is outside [-ndim, ndim).
 
-    >>> from calque_core.extend.numpy_functions import canonical_axis
+    >>> from calque_core.engine.numpy_functions import canonical_axis
     >>> canonical_axis("rev", -1, 3)
     2
     """
@@ -111,7 +111,7 @@ def canonical_axes(name: str, axes: Axes, ndim: int) -> tuple[int, ...]:
 
     Raises: TypeError if an axis is not an integer; ValueError if an axis is out of range or named twice.
 
-    >>> from calque_core.extend.numpy_functions import canonical_axes
+    >>> from calque_core.engine.numpy_functions import canonical_axes
     >>> canonical_axes("reduce_sum", (-1, 0), 3), canonical_axes("reduce_sum", None, 2)
     ((0, 2), (0, 1))
     """

@@ -68,7 +68,7 @@ def merge_axis(x: Value, axis: int, into: int, groups: int = 1) -> Value:
     Shapes: x [*a, n, *b], where [*a, *b] is [*c, m, *d] -> [*c, n * m, *d].  Dtype: kept.
 
     >>> import numpy as np
-    >>> from calque_core.extend import merge_axis
+    >>> from calque_core.engine import merge_axis
     >>> x = np.array([[1, 2, 3, 4], [5, 6, 7, 8]])
     >>> merge_axis(x, 0, 0), merge_axis(x, 0, 0, groups=2)
     (array([1, 2, 3, 4, 5, 6, 7, 8]), array([1, 2, 5, 6, 3, 4, 7, 8]))
@@ -87,7 +87,7 @@ def split_axis(x: Value, axis: int, size: int, groups: int = 1) -> Value:
     Shapes: x [*a, size * m, *b] -> [*a, size, m, *b].  Dtype: kept.
 
     >>> import numpy as np
-    >>> from calque_core.extend import split_axis
+    >>> from calque_core.engine import split_axis
     >>> split_axis(np.arange(4), 0, 2), split_axis(np.arange(4), 0, 2, groups=2)
     (array([[0, 1],
            [2, 3]]), array([[0, 2],

@@ -229,7 +229,7 @@ def broadcast_to(x: Value, shape: Shape) -> Value:
     Raises: ShapeError if it does not fit.
 
     >>> import numpy as np
-    >>> from calque_core.extend.numpy_functions import broadcast_to
+    >>> from calque_core.engine.numpy_functions import broadcast_to
     >>> broadcast_to(np.array([1, 2]), (2, 2))
     array([[1, 2],
            [1, 2]])
@@ -242,7 +242,7 @@ def spread(x: Value, out: Value) -> Value:
     """Return an operand of rank 0 repeated to the shape of the elementwise result `out`; return an array unchanged.
 
     >>> import numpy as np
-    >>> from calque_core.extend import spread
+    >>> from calque_core.engine import spread
     >>> spread(1.0, np.zeros(2))
     array([1., 1.])
     """

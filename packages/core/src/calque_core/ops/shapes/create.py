@@ -28,7 +28,7 @@ _PYTHON_SCALARS = (bool, int, float, complex)
 def dtype_argument(dtype: Any) -> np.dtype[Any]:
     """Return the dtype for an argument; `bool`, `int`, `float`, `complex` mean the default dtype of their kind.
 
-    >>> from calque_core.extend.numpy_functions import dtype_argument
+    >>> from calque_core.engine.numpy_functions import dtype_argument
     >>> dtype_argument(int), dtype_argument("float32")
     (dtype('int64'), dtype('float32'))
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.extend import HostCall
+from calque_core.engine import HostCall
 from calque_core.lax import debug_callback_p
 from calque_jet.series import Series
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from calque_core import Jaxpr
-from calque_core.extend import chosen_branches
+from calque_core.engine import chosen_branches
 from calque_core.lax import cond_p
 from calque_jet.jaxprs import jet_jaxpr, masks_of, nonzeros, union_of_masks, with_zeros
 from calque_jet.series import Series

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from calque_core import CustomRules, Jaxpr, current_trace, dce_jaxpr, matchaxis, tracing
-from calque_core.extend import no_jvp_rule
+from calque_core.engine import no_jvp_rule
 from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p
 from calque_jet.jaxprs import Mask, fill_zeros, jet_jaxpr, masks_of, nonzeros, run_jet, with_zeros
 from calque_jet.jet_trace import JetTrace, jet_through_jvp

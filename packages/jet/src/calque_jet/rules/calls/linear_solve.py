@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import Jaxpr
-from calque_core.extend import without_aux
+from calque_core.engine import without_aux
 from calque_core.lax import custom_linear_solve_p
 from calque_jet.jaxprs import run_jet
 from calque_jet.series import Coefficient, Series, instantiate, minus

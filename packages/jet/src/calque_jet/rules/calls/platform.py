@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from calque_core import Jaxpr
-from calque_core.extend import Platforms
+from calque_core.engine import Platforms
 from calque_core.lax import platform_dependent_p
 from calque_jet.rules.calls.cond import branches_jet
 from calque_jet.series import Series

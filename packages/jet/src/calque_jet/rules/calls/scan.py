@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import Jaxpr
-from calque_core.extend import Loop, marked_carries
+from calque_core.engine import Loop, marked_carries
 from calque_core.lax import scan_p
 from calque_jet.jaxprs import Mask, fill_zeros, jet_jaxpr, masks_of, nonzeros, with_zeros
 from calque_jet.series import Series

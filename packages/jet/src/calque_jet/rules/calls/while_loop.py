@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import Jaxpr, Var
-from calque_core.extend import consts_first, marked_carries, split_while
+from calque_core.engine import consts_first, marked_carries, split_while
 from calque_core.lax import while_p
 from calque_jet.jaxprs import Mask, fill_zeros, jet_jaxpr, masks_of, nonzeros, with_zeros
 from calque_jet.rules.calls.scan import whole

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import Primitive, typeof
-from calque_core.extend import share
-from calque_core.extend.numpy_functions import greater, greater_equal, less, less_equal
+from calque_core.engine import share
+from calque_core.engine.numpy_functions import greater, greater_equal, less, less_equal
 from calque_core.lax import (
     abs,
     abs_p,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import typeof
-from calque_core.extend import spread
-from calque_core.extend.numpy_functions import greater, less
+from calque_core.engine import spread
+from calque_core.engine.numpy_functions import greater, less
 from calque_core.lax import bitwise_and, clamp, clamp_p, max, select, select_n, select_n_p
 from calque_jet.series import Coefficient, Result, Series, plus, spread_each
 

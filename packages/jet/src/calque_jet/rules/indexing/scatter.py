@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import Primitive, current_trace, tracing
-from calque_core.extend import extreme_shares, product_with_updates
+from calque_core.engine import extreme_shares, product_with_updates
 from calque_core.lax import mul, scatter_add, scatter_max_p, scatter_min_p, scatter_mul_p, zeros_like
 from calque_jet.jet_trace import JetTrace
 from calque_jet.series import Coefficient, Result, Series

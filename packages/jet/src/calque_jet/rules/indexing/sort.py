@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.extend import positions, sort_by
+from calque_core.engine import positions, sort_by
 from calque_core.lax import sort_p
 from calque_jet.jaxprs import masks_of, nonzeros, with_zeros
 from calque_jet.series import Series

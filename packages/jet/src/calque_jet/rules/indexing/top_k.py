@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.extend import elements_at
+from calque_core.engine import elements_at
 from calque_core.lax import top_k, top_k_p
 from calque_jet.series import Series
 

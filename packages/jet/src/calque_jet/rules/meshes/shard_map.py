@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import Jaxpr, PartitionSpec
-from calque_core.extend import body_axes
+from calque_core.engine import body_axes
 from calque_core.lax import shard_map_p
 from calque_jet.jaxprs import Mask, jet_jaxpr, masks_of, nonzeros, with_zeros
 from calque_jet.series import Series

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import Primitive, typeof
-from calque_core.extend import Shape, extremes
+from calque_core.engine import extremes
+from calque_core.extend import Shape
 from calque_core.lax import div, mul, reduce_max_p, reduce_min_p, reduce_sum
 from calque_jet.series import Result, Series
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import Primitive
-from calque_core.extend import HostCall
+from calque_core.engine import HostCall
 from calque_core.lax import debug_callback_p, io_callback_p, pure_callback_p
 from calque_xla_backend.modules.host_calls import call_host
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering

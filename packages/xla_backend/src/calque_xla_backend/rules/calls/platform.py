@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calque_core import Jaxpr
-from calque_core.extend import Platforms, position_of_platform
+from calque_core.engine import Platforms, position_of_platform
 from calque_core.lax import platform_dependent_p
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
 from calque_xla_backend.modules.types import IrValue

@@ -9,7 +9,7 @@ import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import canonicalize_dtype
-from calque_core.extend import bit_width
+from calque_core.engine import bit_width
 from calque_core.lax import (
     and_p,
     clamp_p,

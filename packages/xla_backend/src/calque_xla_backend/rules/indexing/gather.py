@@ -12,7 +12,8 @@ import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import ShapedArray
-from calque_core.extend import Shape, default_fill, gather_windows, shaped_array
+from calque_core.engine import default_fill, gather_windows
+from calque_core.extend import Shape, shaped_array
 from calque_core.lax import GatherDimensionNumbers, GatherScatterMode, gather_p
 from calque_xla_backend.define import IrValue, compare, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering

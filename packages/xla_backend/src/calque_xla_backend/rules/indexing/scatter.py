@@ -12,7 +12,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Primitive, ShapedArray
-from calque_core.extend import scatter_windows, shaped_array
+from calque_core.engine import scatter_windows
+from calque_core.extend import shaped_array
 from calque_core.lax import (
     GatherScatterMode,
     ScatterDimensionNumbers,

@@ -13,7 +13,8 @@ import numpy as np
 from jaxlib.mlir.dialects import chlo
 
 from calque_core import moveaxis, typeof
-from calque_core.extend import elements_at, is_float, shaped_array, wide_dtype
+from calque_core.engine import elements_at
+from calque_core.extend import is_float, shaped_array, wide_dtype
 from calque_core.lax import convert_element_type, eq, ne, select, top_k_p
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.modules.lowering import LoweringRuleContext, lower_fun, register_lowering

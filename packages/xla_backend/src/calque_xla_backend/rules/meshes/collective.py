@@ -15,7 +15,8 @@ from jaxlib.mlir.dialects import sdy
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import PartitionSpec, Primitive
-from calque_core.extend import highest, lowest, shaped_array
+from calque_core.engine import highest, lowest
+from calque_core.extend import shaped_array
 from calque_core.lax import axis_index_p, pmax_p, pmin_p, psum_p, pvary_p
 from calque_xla_backend.define import (
     Builder,

@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
 from calque_core import Jaxpr, PartitionSpec
-from calque_core.extend import AnyMesh
+from calque_core.engine import AnyMesh
 from calque_core.lax import shard_map_p
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering

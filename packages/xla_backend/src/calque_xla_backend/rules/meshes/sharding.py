@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from jaxlib.mlir.dialects import sdy
 
 from calque_core import PartitionSpec
-from calque_core.extend import AnyMesh
+from calque_core.engine import AnyMesh
 from calque_core.lax import sharding_constraint_p
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering

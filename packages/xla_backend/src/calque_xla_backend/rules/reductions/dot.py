@@ -14,7 +14,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import canonicalize_dtype
-from calque_core.extend import shaped_array, sum_dtype
+from calque_core.engine import sum_dtype
+from calque_core.extend import shaped_array
 from calque_core.lax import DotDimensionNumbers, Precision, Precisions, dot_general_p
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering

@@ -17,7 +17,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Primitive, ShapedArray
-from calque_core.extend import Shape, highest, is_float, lowest, reduced_shape, shaped_array, wide_dtype
+from calque_core.engine import highest, lowest, reduced_shape
+from calque_core.extend import Shape, is_float, shaped_array, wide_dtype
 from calque_core.lax import (
     argmax_p,
     argmin_p,

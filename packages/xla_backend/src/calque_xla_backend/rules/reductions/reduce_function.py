@@ -13,7 +13,8 @@ from math import prod
 from typing import Any
 
 from calque_core import Jaxpr
-from calque_core.extend import Shape, split_reduction
+from calque_core.engine import split_reduction
+from calque_core.extend import Shape
 from calque_core.lax import reduce_p
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, lower_fun, register_lowering
