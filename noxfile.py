@@ -100,8 +100,9 @@ def wheels(session: nox.Session) -> None:
 def tests(session: nox.Session, package: str) -> None:
     """Test one built package beside its declared dependencies only: on one Python every case, elsewhere a sample.
 
-    The Python of every case is another one each day, and the one that `nox` without arguments takes.  The others divide
-    the modules between them, by another hash each day; `nox -s "tests-3.13(xla_backend)" -- --full` tests every case.
+    The Python of every case is another one each day, and the one that `nox` without arguments takes.  The other Pythons
+    divide the modules between them, by another hash each day; `nox -s "tests-3.13(xla_backend)" -- --full` tests every
+    case.
     """
     packages = with_siblings(package)
     declared = " ".join(third_party(packages))

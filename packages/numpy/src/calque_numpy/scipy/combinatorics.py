@@ -63,19 +63,19 @@ def poch(z: Value, m: Value, /) -> Value:
     is_small = (z > 0.0) & (z < 1.0) & (m < most)  # poch(z, m) is z poch(z + 1, m - 1): the factor keeps its derivative
     first, step = lax.select(is_small, z + 1.0, z), lax.select(is_small, m - 1.0, m)
     # The other factor of a large m overflows before the product: it is divided by a power of two, and z multiplied.
-    binades = lax.select(is_small & (m >= tall), lax.select(z < 2.0**-10, lax.full_like(first, near), far), 0.0)
-    factor = lax.select(is_small, z, 1.0) * lax.stop_gradient(lax.exp2(binades))
-    return factor * rising_p.bind(first, step, z + m, binades)
+    exponent = lax.select(is_small & (m >= tall), lax.select(z < 2.0**-10, lax.full_like(first, near), far), 0.0)
+    factor = lax.select(is_small, z, 1.0) * lax.stop_gradient(lax.exp2(exponent))
+    return factor * rising_p.bind(first, step, z + m, exponent)
 
 
-# By the size of the dtype: gamma(m) is large, and too large; the binades by which z is multiplied near 0, or elsewhere.
+# By the size of the dtype: gamma(m) is large, and too large; the power of two by which z is multiplied near 0, or elsewhere.
 _TALL = {4: (30.0, 60.0, 126.0, 100.0), 8: (150.0, 400.0, 1022.0, 900.0)}
 
 
-def _rising_formula(z: Value, m: Value, total: Value, binades: Value) -> Value:
-    """Return gamma(total) / gamma(z) / 2**binades, where total is z + m."""
+def _rising_formula(z: Value, m: Value, total: Value, exponent: Value) -> Value:
+    """Return gamma(total) / gamma(z) / 2**exponent, where total is z + m."""
     sign = lax.mul(gammasgn(total), gammasgn(z))
-    out = lax.mul(sign, lax.exp(_log_rising(z, m, total) - binades * math.log(2.0)))
+    out = lax.mul(sign, lax.exp(_log_rising(z, m, total) - exponent * math.log(2.0)))
     return lax.select(lax.bitwise_and(lax.eq(m, 0.0), lax.ne(out, out)), lax.full_like(z, 1.0), out)
 
 
