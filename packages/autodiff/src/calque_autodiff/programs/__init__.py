@@ -1,0 +1,1 @@
+"""Programs and their derivatives: jvp, linearization, cutting, and running backwards."""
