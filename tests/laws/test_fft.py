@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import linear_transpose, vjp
-from calque_autodiff.test_util import check_grads
+from calque_autodiff.verbs.test_util import check_grads
 from calque_batching import vmap
 from calque_core import lax
 from calque_numpy import fft

@@ -194,7 +194,7 @@ def test_a_copied_backward_pass_is_that_of_the_rules(program, dtype, monkeypatch
     args = marked(cts, is_traced), *xs
     for _ in range(3):  # from the third call on, equations are copied
         copied = make_jaxpr(backward)(*args)
-    monkeypatch.setattr("calque_autodiff.transpose.copied_transposition", lambda *_: None)
+    monkeypatch.setattr("calque_autodiff.programs.transpose.copied_transposition", lambda *_: None)
     by_rules = make_jaxpr(backward)(*args)
     assert str(copied) == str(by_rules)
     assert [eqn.source_info for eqn in copied.eqns] == [eqn.source_info for eqn in by_rules.eqns]

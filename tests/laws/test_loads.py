@@ -18,8 +18,6 @@ from types import ModuleType
 import pytest
 
 import calque_core
-import calque_special  # noqa: F401
-import calque_xla_backend  # noqa: F401
 from calque_core.primitives.families import columns, modules_of
 from calque_pytree.late import _packages
 
@@ -46,11 +44,12 @@ CORE = {  # the modules of core by folder; operations and the operators of array
     "types": "array_methods avals dtypes numbers stand_in",
 }
 GRADIENT = {  # the modules of autodiff that `grad` of a first function loads, by folder
-    "": "checks known linear_functions partial_eval passes recorded rules signs traces transpose verbs zeros",
+    "": "known passes programs rules traces verbs",
     "known": "copies every_size lines operation pulls steps tables tape transpositions",
-    "passes": "layouts",
+    "passes": "layouts signs",
+    "programs": "partial_eval recorded transpose zeros",
     "traces": "jvp_trace tangent_trace",
-    "verbs": "gradient linearize",
+    "verbs": "checks gradient linear_functions linearize",
 }
 OPERATORS = {  # the modules of core for operators and ufuncs of tracers, without the methods of arrays
     "arrays": "late_methods numpy_arithmetic numpy_names numpy_protocol numpy_sequences operators properties",
@@ -99,7 +98,10 @@ FRONT = {  # the modules of calque_numpy that a program loads beside the package
     "calque.nn.relu(1.0)": "missing nn nn.piecewise",
     "calque.random.key(0)": "missing key_arrays random random.arguments random.keys random.threefry releases",
 }
-SERVING = {"reversal", "saving", "while_backwards", "custom_batches"}  # modules of rules that serve rules of others
+# Modules of rules that serve rules of others
+SERVING = {"calls.reversal", "calls.saving", "calls.while_backwards", "calls.custom_batches"}
+for package in ("autodiff", "batching", "jet", "linalg", "signal", "special", "xla_backend"):
+    importlib.import_module(f"calque_{package}")  # it declares its columns
 COLUMNS = ["calque_autodiff.rules", "calque_batching.rules", "calque_jet.rules", "calque_xla_backend.rules"]
 COLUMNS += ["calque_special.rules", "calque_special.series"]
 COLUMNS += ["calque_linalg.rules", "calque_linalg.series", "calque_linalg.lowerings"]

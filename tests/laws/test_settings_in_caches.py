@@ -114,7 +114,7 @@ CONTAINERS = {
     "calque_core.memory.captures.held_arrays": "arrays in use now",
     "calque_core.context.active": "who is active now",
     "calque_core.context.at_rest": "contexts of threads",
-    "calque_autodiff.signs.signs": "a registry: functions",
+    "calque_autodiff.passes.signs.signs": "a registry: functions",
     "calque_core.arrays.numpy_protocol.declared": "a registry: functions",
     "calque_core.types.array_methods._defined": "a registry: functions",
     "calque_core.ops.elementwise.numpy_calls.on_arrays": "a registry: functions",

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calque_autodiff.checks import check_input, check_scalar_output
+from calque_autodiff.verbs.checks import check_input, check_scalar_output
 from calque_core import Zero, current_trace, float0, typeof
 from calque_core.ops.calls.tangents import (
     check_outputs,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calque_autodiff.partial_eval import partial_eval_jaxpr, without_repeats
+from calque_autodiff.programs.partial_eval import partial_eval_jaxpr, without_repeats
 from calque_core import check_jaxpr, eval_jaxpr, lax, make_jaxpr
 
 

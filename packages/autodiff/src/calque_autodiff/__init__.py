@@ -13,7 +13,7 @@ _CHAPTERS = {
     "derivatives of functions": {
         "calque_autodiff.verbs.forward": "jvp",
         "calque_autodiff.verbs.linearize": "linearize, vjp",
-        "calque_autodiff.linear_functions": "LinearFunction",
+        "calque_autodiff.verbs.linear_functions": "LinearFunction",
         "calque_autodiff.verbs.gradient": "grad, value_and_grad",
         "calque_autodiff.verbs.linear_transpose": "linear_transpose",
         "calque_core.lax": "stop_gradient",
@@ -35,9 +35,9 @@ _CHAPTERS = {
         "calque_autodiff.verbs.residuals": "saved_residuals, print_saved_residuals",
     },
     "derivatives of programs": {
-        "calque_autodiff.jaxprs": "jvp_jaxpr, linearize_jaxpr",
-        "calque_autodiff.partial_eval": "partial_eval_jaxpr",
-        "calque_autodiff.transpose": "transpose_jaxpr, backward_pass",
+        "calque_autodiff.programs.jaxprs": "jvp_jaxpr, linearize_jaxpr",
+        "calque_autodiff.programs.partial_eval": "partial_eval_jaxpr",
+        "calque_autodiff.programs.transpose": "transpose_jaxpr, backward_pass",
     },
     "rules": {
         "calque_core.extend": "defjvp, defjvp_all, deflinear, defbilinear, deftranspose, zero_derivative, not_linear",
@@ -50,7 +50,7 @@ _CHAPTERS = {
         "calque_autodiff.traces.jvp_trace": "JVPTrace, JVPTracer",
         "calque_autodiff.traces.tangent_trace": "TangentTrace",
     },
-    "checking derivatives": {"calque_autodiff.test_util": "check_grads, check_jvp, check_vjp"},
+    "checking derivatives": {"calque_autodiff.verbs.test_util": "check_grads, check_jvp, check_vjp"},
 }
 
 _register_internal_folder(__path__[0])

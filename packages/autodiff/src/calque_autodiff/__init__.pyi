@@ -2,7 +2,7 @@
 
 from calque_autodiff.verbs.forward import jvp as jvp
 from calque_autodiff.verbs.linearize import linearize as linearize, vjp as vjp
-from calque_autodiff.linear_functions import LinearFunction as LinearFunction
+from calque_autodiff.verbs.linear_functions import LinearFunction as LinearFunction
 from calque_autodiff.verbs.gradient import grad as grad, value_and_grad as value_and_grad
 from calque_autodiff.verbs.linear_transpose import linear_transpose as linear_transpose
 from calque_core.lax import (
@@ -25,9 +25,9 @@ from calque_autodiff import checkpoint_policies as checkpoint_policies
 from calque_autodiff.verbs.residuals import (
     saved_residuals as saved_residuals, print_saved_residuals as print_saved_residuals,
 )
-from calque_autodiff.jaxprs import jvp_jaxpr as jvp_jaxpr, linearize_jaxpr as linearize_jaxpr
-from calque_autodiff.partial_eval import partial_eval_jaxpr as partial_eval_jaxpr
-from calque_autodiff.transpose import transpose_jaxpr as transpose_jaxpr, backward_pass as backward_pass
+from calque_autodiff.programs.jaxprs import jvp_jaxpr as jvp_jaxpr, linearize_jaxpr as linearize_jaxpr
+from calque_autodiff.programs.partial_eval import partial_eval_jaxpr as partial_eval_jaxpr
+from calque_autodiff.programs.transpose import transpose_jaxpr as transpose_jaxpr, backward_pass as backward_pass
 from calque_core.extend import (
     defjvp as defjvp, defjvp_all as defjvp_all, deflinear as deflinear, defbilinear as defbilinear,
     deftranspose as deftranspose, zero_derivative as zero_derivative, not_linear as not_linear,
@@ -35,7 +35,7 @@ from calque_core.extend import (
 from calque_autodiff.rules import primitive_jvps as primitive_jvps, primitive_transposes as primitive_transposes
 from calque_autodiff.traces.jvp_trace import JVPTrace as JVPTrace, JVPTracer as JVPTracer
 from calque_autodiff.traces.tangent_trace import TangentTrace as TangentTrace
-from calque_autodiff.test_util import check_grads as check_grads, check_jvp as check_jvp, check_vjp as check_vjp
+from calque_autodiff.verbs.test_util import check_grads as check_grads, check_jvp as check_jvp, check_vjp as check_vjp
 
 __version__: str
 

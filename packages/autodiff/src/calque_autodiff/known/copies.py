@@ -4,7 +4,7 @@ One idea: an operation and its derivative rules record the same equations whenev
 program of the operation is differentiated or linearized once; later calls append copies.  The gradient of a
 transformer is traced in half of the time.
 
-Read next: `recorded.py`, which makes these programs; `traces/jvp_trace.py`, which asks for copies.
+Read next: `programs/recorded.py`, which makes these programs; `traces/jvp_trace.py`, which asks for copies.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.partial_eval import distinct
-from calque_autodiff.recorded import recorded_halves, recorded_jvp
+from calque_autodiff.programs.partial_eval import distinct
+from calque_autodiff.programs.recorded import recorded_halves, recorded_jvp
 from calque_core import Var
 from calque_core.engine import JitTracer, Operation, Position, holds_equations_alone, recorder
 from calque_core.extend import split_results

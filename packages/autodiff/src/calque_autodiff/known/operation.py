@@ -17,9 +17,9 @@ from functools import cache, partial
 from typing import Any
 
 from calque_autodiff.known.steps import DualOperation, LinearizedOperation, Programs, Pull, PullCode
-from calque_autodiff.partial_eval import at_places, without_repeats
-from calque_autodiff.recorded import Linearized, linearization, recorded_jvp
-from calque_autodiff.transpose import transpose_jaxpr
+from calque_autodiff.programs.partial_eval import at_places, without_repeats
+from calque_autodiff.programs.recorded import Linearized, linearization, recorded_jvp
+from calque_autodiff.programs.transpose import transpose_jaxpr
 from calque_core import Jaxpr, Literal, Var, canonicalize_dtype, dce_jaxpr, evaluation, jaxpr_as_fun
 from calque_core.engine import (
     Operation,

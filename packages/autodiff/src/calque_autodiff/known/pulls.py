@@ -3,7 +3,7 @@
 One idea: a step knows its way back as straight-line code, so an eager backward pass is a loop of calls.  Under a trace,
 such as a derivative of this derivative, the way back is a function, for which that trace may have a step in turn.
 
-Read next: `steps.py`, which defines steps; `transpose.py`, which runs equations backwards.
+Read next: `steps.py`, which defines steps; `programs/transpose.py`, which runs equations backwards.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calque_autodiff.known.steps import LinearizedOperation, Pull
-from calque_autodiff.signs import added, computed
+from calque_autodiff.passes.signs import added, computed
 from calque_core import Trace, Var, evaluation
 from calque_core.engine import all_run_known, here, plain_types, run_code
 from calque_core.extend import marked

@@ -7,7 +7,7 @@ once; later backward passes append copies of its equations.  A backward pass is 
 Only primitives are taken whose implementations are leaves: such primitives promise that their rules depend on types and
 parameters alone.
 
-Read next: `transpose.py`, which asks for copies; `copies.py`, the same for functions and their derivatives.
+Read next: `programs/transpose.py`, which asks for copies; `copies.py`, the same for functions and their derivatives.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ last bit but for the sign of a zero.  `Negative(c)` stands for -c until two cota
 subtraction, or until somebody asks for its value: a rule of a user's does, which may clip a cotangent.  The gradient of
 a transformer has 3 % fewer equations, and no `neg` among them.
 
-Read next: `transpose.py`, the backward pass.
+Read next: `programs/transpose.py`, the backward pass.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def negated(ct: Value) -> Value:
 def added(x: Value, y: Value) -> Value:
     """Return the sum of two cotangents, by one operation.
 
-    >>> from calque_autodiff.signs import added, negated
+    >>> from calque_autodiff.passes.signs import added, negated
     >>> added(3.0, negated(1.0))
     2.0
     """

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_autodiff.known.tables import jvps, linearizations
-from calque_autodiff.recorded import Linearized, linearization, recorded_jvp
-from calque_autodiff.zeros import instantiate_results
+from calque_autodiff.programs.recorded import Linearized, linearization, recorded_jvp
+from calque_autodiff.programs.zeros import instantiate_results
 from calque_core import (
     Jaxpr,
     Literal,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.partial_eval import Place, at_places, without_repeats
+from calque_autodiff.programs.partial_eval import Place, at_places, without_repeats
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.traces.tangent_trace import TangentTrace
 from calque_core import Jaxpr, current_trace, dce_jaxpr, eval_jaxpr, hoist_tracers, stage, tracing

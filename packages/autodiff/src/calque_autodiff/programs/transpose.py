@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from calque_autodiff.checks import blame_derivative_rule, checked_cotangents
 from calque_autodiff.known.pulls import pull_step, pull_steps
 from calque_autodiff.known.steps import LinearizedOperation
 from calque_autodiff.known.tape import Tape
 from calque_autodiff.known.transpositions import copied_transposition, may_copy_transpositions
-from calque_autodiff.signs import Negative, added, carries_signs, computed, negated, signed_transposition, signs
-from calque_autodiff.zeros import instantiate_results
+from calque_autodiff.passes.signs import Negative, added, carries_signs, computed, negated, signed_transposition, signs
+from calque_autodiff.programs.zeros import instantiate_results
+from calque_autodiff.verbs.checks import blame_derivative_rule, checked_cotangents
 from calque_core import (
     Atom,
     Jaxpr,

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.checks import check_tangent
 from calque_autodiff.known.steps import DualOperation, LinearizedOperation, Step, new_object, new_step
+from calque_autodiff.verbs.checks import check_tangent
 from calque_core import (
     Primitive,
     Trace,

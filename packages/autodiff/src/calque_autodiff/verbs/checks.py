@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.signs import Negative
+from calque_autodiff.passes.signs import Negative
 from calque_core import MissingRuleError, Zero, instantiate_zeros, typeof
 from calque_core.engine import (
     NOT_LINEAR,

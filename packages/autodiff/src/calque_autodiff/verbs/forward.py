@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, overload
 
-from calque_autodiff.checks import check_out_tangents
 from calque_autodiff.known.tables import jvps, known_derivatives
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.verbs.checks import check_out_tangents
 from calque_core import Zero, api_boundary, current_trace, instantiate_zeros, tracing, typeof
 from calque_core.engine import (
     FlatFunction,

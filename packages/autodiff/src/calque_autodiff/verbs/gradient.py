@@ -1,6 +1,6 @@
 """`grad` and `value_and_grad`: the derivative of a scalar function, in reverse.
 
-Read next: `linearize.py` and `transpose.py`, the two halves of it.
+Read next: `linearize.py` and `programs/transpose.py`, the two halves of it.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
-from calque_autodiff.checks import check_input, check_scalar_output
-from calque_autodiff.linear_functions import spread_cotangents
-from calque_autodiff.transpose import backward_linear
+from calque_autodiff.programs.transpose import backward_linear
+from calque_autodiff.verbs.checks import check_input, check_scalar_output
+from calque_autodiff.verbs.linear_functions import spread_cotangents
 from calque_autodiff.verbs.linearize import linearize_flat
 from calque_core import api_boundary, current_trace, typeof
 from calque_core.engine import (

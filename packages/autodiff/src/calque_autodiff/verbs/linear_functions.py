@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any, NoReturn
 
-from calque_autodiff.checks import fitting_cotangent, only_argument
 from calque_autodiff.known.tape import Tape
-from calque_autodiff.transpose import backward_linear
+from calque_autodiff.programs.transpose import backward_linear
+from calque_autodiff.verbs.checks import fitting_cotangent, only_argument
 from calque_core import Jaxpr, api_boundary, dce_jaxpr, eval_jaxpr, instantiate_zeros
 from calque_core.engine import copy_shared, strong, tangent_leaves, zeros_of
 from calque_core.extend import is_float

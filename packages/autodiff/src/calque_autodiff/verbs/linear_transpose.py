@@ -3,7 +3,7 @@
 One idea: a linear function is its own derivative, so its program is run backwards as it is; a constant term, which this
 would drop in silence, is refused.
 
-Read next: `transpose.py`, which runs programs backwards.
+Read next: `programs/transpose.py`, which runs programs backwards.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_autodiff.checks import check_integer_outputs, check_linear_inputs, only_argument
-from calque_autodiff.transpose import backward, forward
+from calque_autodiff.programs.transpose import backward, forward
+from calque_autodiff.verbs.checks import check_integer_outputs, check_linear_inputs, only_argument
 from calque_core import (
     Atom,
     Jaxpr,

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, overload
 
-from calque_autodiff.checks import check_out_tangents
 from calque_autodiff.known.tables import known_derivatives, linearizations
 from calque_autodiff.known.tape import Tape
-from calque_autodiff.linear_functions import LinearFunction, LinearProgram, Run, pull, push
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.traces.tangent_trace import TangentTrace
+from calque_autodiff.verbs.checks import check_out_tangents
+from calque_autodiff.verbs.linear_functions import LinearFunction, LinearProgram, Run, pull, push
 from calque_core import api_boundary, current_trace, tracing, typeof
 from calque_core.engine import (
     Captures,

@@ -68,7 +68,7 @@ def poch(z: Value, m: Value, /) -> Value:
     return factor * rising_p.bind(first, step, z + m, exponent)
 
 
-# By the size of the dtype: gamma(m) is large, and too large; the power of two by which z is multiplied near 0, or elsewhere.
+# By the size of the dtype: gamma(m) is large, and too large; the power of two that multiplies z near 0, or elsewhere.
 _TALL = {4: (30.0, 60.0, 126.0, 100.0), 8: (150.0, 400.0, 1022.0, 900.0)}
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.checkpoint_policies import Policy, nothing_saveable
-from calque_autodiff.partial_eval import partial_eval_jaxpr
+from calque_autodiff.programs.partial_eval import partial_eval_jaxpr
 from calque_autodiff.rules.calls.jit import def_call_jvp, def_call_transpose
 from calque_autodiff.rules.calls.saving import cut_jaxpr
 from calque_autodiff.traces.tangent_trace import record

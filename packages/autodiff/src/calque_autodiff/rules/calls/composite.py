@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.transpose import transpose_of_call
+from calque_autodiff.programs.transpose import transpose_of_call
 from calque_core import Jaxpr
 from calque_core.extend import run_program
 from calque_core.lax import composite_p

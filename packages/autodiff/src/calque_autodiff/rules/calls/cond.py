@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.jaxprs import jvp_jaxpr
-from calque_autodiff.partial_eval import Place, at_places, by_place, partial_eval_jaxpr, without_repeats
+from calque_autodiff.programs.jaxprs import jvp_jaxpr
+from calque_autodiff.programs.partial_eval import Place, at_places, by_place, partial_eval_jaxpr, without_repeats
+from calque_autodiff.programs.transpose import transpose_jaxpr
+from calque_autodiff.programs.zeros import with_zeros
 from calque_autodiff.traces.tangent_trace import record
-from calque_autodiff.transpose import transpose_jaxpr
-from calque_autodiff.zeros import with_zeros
 from calque_core import Jaxpr, Primitive, Var
 from calque_core.engine import chosen_branches, is_linear
 from calque_core.extend import check_known, is_nonzero, marked, merged, settings_key, split_results, unmarked

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from calque_autodiff.programs.transpose import backward_pass
 from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
 from calque_autodiff.traces.tangent_trace import TangentTrace, captured_by_rules
-from calque_autodiff.transpose import backward_pass
 from calque_core import CustomRules, Jaxpr, current_trace, instantiate_zeros, matchaxis, tracing
 from calque_core.engine import undefined_of, zero_of
 from calque_core.extend import marked, merged, shaped_array, unmarked

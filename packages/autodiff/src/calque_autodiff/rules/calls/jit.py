@@ -10,10 +10,10 @@ from collections.abc import Container, Sequence
 from functools import partial
 from typing import Any
 
-from calque_autodiff.jaxprs import jvp_of_call, linearized_call
-from calque_autodiff.partial_eval import at_places, partial_eval_jaxpr, without_repeats
+from calque_autodiff.programs.jaxprs import jvp_of_call, linearized_call
+from calque_autodiff.programs.partial_eval import at_places, partial_eval_jaxpr, without_repeats
+from calque_autodiff.programs.transpose import transpose_of_call
 from calque_autodiff.traces.tangent_trace import is_linearized, record
-from calque_autodiff.transpose import transpose_of_call
 from calque_core import Jaxpr, JaxprEqn, Literal, Primitive, Var
 from calque_core.extend import is_nonzero, marked, merged, split_results, unmarked
 from calque_core.lax import jit_p

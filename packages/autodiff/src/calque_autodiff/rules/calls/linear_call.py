@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.jaxprs import jvp_jaxpr
+from calque_autodiff.programs.jaxprs import jvp_jaxpr
+from calque_autodiff.programs.transpose import backward_pass, transpose_jaxpr
 from calque_autodiff.traces.tangent_trace import record
-from calque_autodiff.transpose import backward_pass, transpose_jaxpr
 from calque_core import Jaxpr, add_tangents, dce_jaxpr, eval_jaxpr, instantiate_zeros
 from calque_core.engine import is_linear, zero_for
 from calque_core.extend import check_known, is_nonzero, marked, merged, unmarked, zero_tangent

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from calque_autodiff.programs.transpose import transpose_jaxpr
 from calque_autodiff.rules.calls.linear_call import only_linear, tangents_along
 from calque_autodiff.traces.tangent_trace import record_whole
-from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, MissingRuleError, Zero, add_tangents, instantiate_zeros
 from calque_core.engine import without_aux
 from calque_core.extend import check_known, is_nonzero, where, zero_tangent

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.partial_eval import Place, by_place
+from calque_autodiff.programs.partial_eval import Place, by_place
 from calque_autodiff.rules.calls.jit import halves
 from calque_core import Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from calque_core.engine import Loop, ScanOptions

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_autodiff.partial_eval import partial_eval_jaxpr
+from calque_autodiff.programs.partial_eval import partial_eval_jaxpr
+from calque_autodiff.programs.transpose import transpose_jaxpr
 from calque_autodiff.rules.calls.reversal import run_backwards
 from calque_autodiff.rules.calls.scan import in_groups
-from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, MissingRuleError, add_tangents, dce_jaxpr, eval_jaxpr, stage
 from calque_core.engine import Mask, marked_carries
 from calque_core.extend import marked, merged, unmarked, where

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.jaxprs import jvp_jaxpr
-from calque_autodiff.partial_eval import partial_eval_jaxpr
+from calque_autodiff.programs.jaxprs import jvp_jaxpr
+from calque_autodiff.programs.partial_eval import partial_eval_jaxpr
 from calque_autodiff.rules.calls.linear_call import only_linear
 from calque_autodiff.rules.calls.while_backwards import Step, cut_step, linear_carries, reverse_program, without_linear
 from calque_autodiff.traces.tangent_trace import record

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_autodiff.checks import check_terms
-from calque_autodiff.signs import defsigns
+from calque_autodiff.passes.signs import defsigns
+from calque_autodiff.verbs.checks import check_terms
 from calque_core import Tracer, UndefinedPrimal, add_tangents, engine, typeof
 from calque_core.engine import NUMPY_AVALS, spread
 from calque_core.extend import check_known, defjvp, deflinear, deftranspose, not_linear, zero_tangent

@@ -5,7 +5,7 @@ say along which axes a value varies, this is all: the transpose of `pvary` sums 
 (`check_vma=False`), the positions along an axis that a spec does not name share the work: each gets an equal part of
 the cotangent of a result, and their parts of the cotangent of an operand are summed.
 
-Read next: `jit.py`; `partial_eval.py`, which cuts the body in two.
+Read next: `jit.py`; `programs/partial_eval.py`, which cuts the body in two.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from calque_autodiff.jaxprs import jvp_jaxpr
-from calque_autodiff.partial_eval import Place, at_places, partial_eval_jaxpr, without_repeats
+from calque_autodiff.programs.jaxprs import jvp_jaxpr
+from calque_autodiff.programs.partial_eval import Place, at_places, partial_eval_jaxpr, without_repeats
+from calque_autodiff.programs.transpose import transpose_jaxpr
 from calque_autodiff.traces.tangent_trace import record
-from calque_autodiff.transpose import transpose_jaxpr
 from calque_core import Jaxpr, PartitionSpec, Var, eval_jaxpr, stage
 from calque_core.engine import AnyMesh, Mask, body_axes, is_linear
 from calque_core.extend import is_nonzero, marked, merged, settings_key, split_results, unmarked, where
