@@ -33,6 +33,7 @@ def late(tmp_path, monkeypatch):
     (tmp_path / "late_rules" / "sounds.py").write_text(RULES)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(families, "columns", dict(families.columns))
+    monkeypatch.setattr(families, "readers", dict(families.readers))
     monkeypatch.setattr(families, "_absent", set())
     rules_by_family("late_rules", kinds=["chime", "knell"], of="my_field")
     yield late
@@ -89,6 +90,16 @@ def test_a_module_of_rules_that_lacks_an_import_of_its_own_raises(late, tmp_path
     primitive.family = primitive.adapted.family = "my_field.smells"
     with pytest.raises(ModuleNotFoundError, match="no_such_module_of_anyone"):
         primitive.adapted["chime"]
+
+
+def test_rules_whose_reader_is_not_installed_are_not_there(late, monkeypatch):
+    rules_by_family("late_rules", kinds=["chime"], of="my_field", reader="no_such_reader")
+    assert late.primitive.adapted["chime"] is None
+    assert late.primitive not in list(rules("chime"))
+    assert late.bodies == []
+    monkeypatch.setitem(sys.modules, "no_such_reader", SimpleNamespace())
+    late.primitive.adapted.drop("chime")
+    assert late.primitive.adapted["chime"](3) == 6
 
 
 @pytest.mark.parametrize(

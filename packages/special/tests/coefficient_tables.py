@@ -320,7 +320,7 @@ def module() -> str:
     return "\n".join([*lines, ""])
 
 
-TARGET = Path(__file__).parents[1] / "src/calque_special/ops/elementwise/coefficients.py"
+TARGET = Path(__file__).parents[1] / "src/calque_special/ops/coefficients.py"
 
 if __name__ == "__main__":
     TARGET.write_text(module(), encoding="utf-8")

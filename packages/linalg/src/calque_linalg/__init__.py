@@ -46,8 +46,8 @@ _OPS = f"{__name__}.ops"
 _rules_by_family(
     f"{__name__}.rules", of=_OPS, kinds=("jvp", "transpose", "partial_eval", "every_size", "batch", "axis_batch")
 )
-_rules_by_family(f"{__name__}.series", of=_OPS, kinds=("jet",))
-_rules_by_family(f"{__name__}.lowerings", of=_OPS, kinds=("lowering",))
+_rules_by_family(f"{__name__}.series", of=_OPS, kinds=("jet",), reader="calque_jet")
+_rules_by_family(f"{__name__}.lowerings", of=_OPS, kinds=("lowering",), reader="calque_xla_backend")
 
 __version__ = "0.1.0"
 

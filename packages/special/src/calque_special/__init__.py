@@ -31,7 +31,7 @@ _OPS = f"{__name__}.ops"
 _rules_by_family(
     f"{__name__}.rules", of=_OPS, kinds=("jvp", "transpose", "partial_eval", "every_size", "batch", "axis_batch")
 )
-_rules_by_family(f"{__name__}.series", of=_OPS, kinds=("jet",))
+_rules_by_family(f"{__name__}.series", of=_OPS, kinds=("jet",), reader="calque_jet")
 
 __version__ = "0.1.0"
 

@@ -21,6 +21,7 @@ Column = tuple[str, str]  # a package of rules, and the package of the primitive
 
 columns: dict[str, tuple[Column, ...]] = {}  # by kind
 _packages = {"calque_core.primitives", "calque_core.ops"}  # of columns, and of the primitives that they serve
+readers: dict[str, str] = {}  # by package of rules: the package that reads them, which their modules import
 _absent: set[str] = set()  # modules that a look-up has not found
 
 
@@ -60,9 +61,14 @@ def general_kind(kind: Kind) -> str:
     return kind if isinstance(kind, str) else kind[0]
 
 
-def declare_column(package: str, of: str, kinds: Iterable[str]) -> None:
-    """Declare that a package has rules of some kinds for the primitives that the package `of` declares."""
+def declare_column(package: str, of: str, kinds: Iterable[str], reader: str | None = None) -> None:
+    """Declare that a package has rules of some kinds for the primitives that the package `of` declares.
+
+    `reader` is a package that their modules import; where it is not installed, there are no rules.
+    """
     _packages.update((package, of))
+    if reader is not None:
+        readers[package] = reader
     for kind in kinds:
         column = columns.get(kind, ())
         if (package, of) not in column:
@@ -78,9 +84,16 @@ def rule_modules(family: str, kind: Kind) -> Iterator[str]:
     ['my_package.rules.fourier']
     >>> del columns["spectrum"]
     """
-    for package, of in columns.get(general_kind(kind), ()):
+    for package, of in _readable_columns(kind):
         if family == of or family.startswith(f"{of}."):
             yield package + family[len(of) :]
+
+
+def _readable_columns(kind: Kind) -> Iterator[Column]:
+    for column in columns.get(general_kind(kind), ()):
+        reader = readers.get(column[0])
+        if reader is None or sys.modules.get(reader) is not None or _find_spec(reader) is not None:
+            yield column
 
 
 def import_rules(family: str, kind: Kind) -> None:
@@ -110,7 +123,7 @@ def import_rules_to_change(family: str, kind: Kind, declaring: str) -> None:
 
 def import_column(kind: Kind) -> None:
     """Import all modules with rules of one kind."""
-    for package, _ in columns.get(general_kind(kind), ()):
+    for package, _ in _readable_columns(kind):
         for module in modules_of(package):
             import_at_rest(module)
 
@@ -145,4 +158,5 @@ def declaring_module() -> str:
     return "" if frame is None else frame.f_globals.get("__name__", "")
 
 
+_find_spec = late_function("importlib.util", "find_spec")
 _walk_packages = late_function("pkgutil", "walk_packages")  # who asks for a whole table needs it, and no program

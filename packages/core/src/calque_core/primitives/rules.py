@@ -122,11 +122,14 @@ def info_of(kind: str) -> KindInfo:
     return info
 
 
-def rules_by_family(package: str, kinds: Iterable[str], *, of: str = "calque_core.ops") -> None:
+def rules_by_family(
+    package: str, kinds: Iterable[str], *, of: str = "calque_core.ops", reader: str | None = None
+) -> None:
     """Declare that a package has rules of some kinds for the primitives of the package `of`, by default core's.
 
     A primitive that the module `of.signal.fft` declares has its rules in the module `package.signal.fft`, which is
-    imported at the first look-up of a rule for it; where there is no such module, there are no rules.
+    imported at the first look-up of a rule for it; where there is no such module, there are no rules.  `reader` is the
+    package that reads the rules, if their modules import it; where it is not installed, there are no rules.
 
     >>> from calque_core import rules
     >>> from calque_core.extend import rules_by_family
@@ -136,7 +139,7 @@ def rules_by_family(package: str, kinds: Iterable[str], *, of: str = "calque_cor
     False
     """
     kinds = list(kinds)
-    declare_column(package, of, kinds)
+    declare_column(package, of, kinds, reader)
     for primitive in list(primitives):
         for kind in [
             kind for kind in primitive.adapted if general_kind(kind) in kinds and primitive.adapted[kind] is None
