@@ -38,17 +38,18 @@ class Exempt:
     operands: str = "ordinary zero infinite"
 
     def covers(self, name: str, dtype: str, difference: Value) -> bool:
-        is_of_dtype = (
-            kind_of(dtype) in self.dtypes if set(self.dtypes) <= set("fciub") else dtype in self.dtypes.split()
-        )
         return (
             name in self.names.split()
             and difference.kind in self.kinds.split()
-            and is_of_dtype
+            and self.is_of(dtype)
             and difference.evaluator in self.evaluators.split()
             and difference.size in self.sizes.split()
             and difference.operands in self.operands.split()
         )
+
+    def is_of(self, dtype: str) -> bool:
+        """Tell whether a dtype has the difference."""
+        return kind_of(dtype) in self.dtypes if set(self.dtypes) <= set("fciub") else dtype in self.dtypes.split()
 
     def region(self) -> str:
         """Return the dtypes, operands, sizes and evaluators in words; those that are not restricted are left out."""

@@ -271,3 +271,17 @@ def test_derivatives_of_quotients_of_gamma_functions_survive_large_and_small_num
 
 def test_the_second_derivative_of_betaln_of_a_tiny_number_is_finite():
     np.testing.assert_allclose(grad(grad(lambda a: special.betaln(a, 0.125)))(1e-100), 1e200, rtol=1e-12)
+
+
+@pytest.mark.parametrize("a", [-0.3, -5.4, -20.3, -3e6 - 0.5])
+def test_betaln_of_negative_numbers_does_not_cancel(a):
+    b = np.array([0.125, 2.75, 30.25, 1000.125, -0.3, -50.3])
+    with mpmath.workdps(50):
+        right = lambda b: mpmath.log(abs(mpmath.gamma(a) * mpmath.gamma(b) * mpmath.rgamma(mpmath.mpf(a) + b)))
+        slope = lambda b: mpmath.digamma(b) - mpmath.digamma(mpmath.mpf(a) + b)
+        values, slopes = (np.array([float(f(mpmath.mpf(x))) for x in b]) for f in (right, slope))
+    for betaln in (special.betaln, lambda a, b: special.betaln(b, a)):
+        np.testing.assert_allclose(betaln(a, b), values, rtol=1e-14, atol=2e-15)
+        np.testing.assert_allclose(grad(lambda b: betaln(a, b).sum())(b), slopes, rtol=1e-10)  # noqa: B023
+    assert np.isinf(special.betaln(-5.0, 2.5))
+    assert np.isnan(special.betaln(-5.0, 2.0))

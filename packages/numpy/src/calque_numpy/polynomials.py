@@ -207,7 +207,7 @@ def roots(p: Value, *, strip_zeros: bool = True) -> Value:
     array([2., 1.])
     """
     p = _coefficients("roots", p)
-    if strip_zeros and not is_tracer(p):
+    if strip_zeros and not is_tracer(p) and typeof(p).dtype != np.float16:  # which NumPy refuses in other words
         return np.roots(host_values(p))
     p = as_dtype(p, _field(p))
     n = typeof(p).size

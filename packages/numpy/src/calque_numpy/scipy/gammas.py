@@ -194,15 +194,54 @@ def betaln(a: Value, b: Value, /) -> Value:
     >>> round(float(betaln(1.0, 1e10)), 9)
     -23.02585093
     """
-    is_positive = lax.bitwise_and(lax.gt(a, 0.0), lax.gt(b, 0.0))
-    p, q = lax.select(is_positive, a, 1.0), lax.select(is_positive, b, 1.0)
-    is_ordered = lax.le(p, q)
-    is_endless = lax.eq(lax.max(p, q), np.inf)
-    less, more = (lax.select(is_endless, 1.0, x) for x in (lax.select(is_ordered, p, q), lax.select(is_ordered, q, p)))
-    positive = lax.select(is_endless, -np.inf, _positive_betaln(less, more))
-    p, q = lax.select(is_positive, 1.0, a), lax.select(is_positive, 1.0, b)
+    low, high = _ordered(a, b)
+    is_mirrored = lax.bitwise_and(lax.gt(low, -np.inf), lax.bitwise_and(lax.lt(low, 0.0), lax.ne(high, 0.0)))
+    is_mirrored = lax.bitwise_and(is_mirrored, lax.lt(high, np.inf))
+    is_positive = lax.gt(low, 0.0)
+    p, q, sign, term = _mirrored(lax.select(is_mirrored, low, -0.5), lax.select(is_mirrored, high, 0.25))
+    p, q = lax.select(is_mirrored, p, low), lax.select(is_mirrored, q, high)
+    is_endless = lax.eq(q, np.inf)
+    is_used = lax.bitwise_and(lax.bitwise_or(is_mirrored, is_positive), lax.bitwise_not(is_endless))
+    p, q = lax.select(is_used, p, 1.0), lax.select(is_used, q, 1.0)
+    size = lax.select(is_endless, -np.inf, _positive_betaln(*_ordered(p, q)))
+    out = lax.select(is_mirrored, lax.add(lax.mul(sign, size), term), size)
+    is_other = lax.bitwise_not(lax.bitwise_or(is_mirrored, is_positive))
+    p, q = lax.select(is_other, a, 1.0), lax.select(is_other, b, 1.0)
     other = lax.sub(lax.add(calque_special.lgamma(p), calque_special.lgamma(q)), calque_special.lgamma(lax.add(p, q)))
-    return lax.select(is_positive, positive, other)
+    return lax.select(is_other, other, out)
+
+
+def _ordered(a: Value, b: Value) -> tuple[Value, Value]:
+    """Return the lesser and the larger of two numbers, each with its whole derivative where they are equal."""
+    is_ordered = lax.le(a, b)
+    return lax.select(is_ordered, a, b), lax.select(is_ordered, b, a)
+
+
+def _mirrored(a: Value, b: Value) -> tuple[Value, Value, Value, Value]:
+    """Return p, q > 0, a sign and a term: betaln(a, b) is sign * betaln(p, q) + term, for a < 0 and a <= b.
+
+    By gamma(x) gamma(1 - x) = pi / sin(pi x) (DLMF 5.5.3), for one or for all of a, b and a + b.
+    """
+    total, a_part, b_part = lax.add(a, b), _beside_whole(a), _beside_whole(b)
+    both, has_sum = lax.lt(b, 0.0), lax.le(total, 0.0)
+    of_a, of_total = _log_sine(a_part), _log_sine(_beside_whole(lax.add(a_part, b_part)))
+    of_b = _log_sine(lax.select(both, b_part, 0.5))  # it is not used elsewhere, where its derivative may be infinite
+    p = lax.select(both, lax.sub(1.0, a), lax.select(has_sum, b, total))
+    q = lax.select(both, lax.sub(1.0, b), lax.select(has_sum, lax.sub(1.0, total), lax.neg(a)))
+    sign = lax.select(lax.bitwise_and(has_sum, lax.bitwise_not(both)), 1.0, lax.full_like(a, -1.0))
+    size = lax.log(lax.select(both, lax.sub(1.0, total), lax.neg(a)))
+    alone = lax.sub(lax.sub(math.log(math.pi), of_a), size)
+    term = lax.select(has_sum, lax.sub(of_total, of_a), alone)
+    return p, q, sign, lax.select(both, lax.add(alone, lax.sub(of_total, of_b)), term)
+
+
+def _beside_whole(x: Value) -> Value:
+    """Return the distance from the nearest whole number."""
+    return lax.sub(x, lax.stop_gradient(lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)))
+
+
+def _log_sine(x: Value) -> Value:
+    return lax.log(lax.abs(lax.sin(lax.mul(x, math.pi))))
 
 
 @elementwise()

@@ -67,8 +67,8 @@ def _taylor(a: Value, b: Value, c: Value, w: Value, part: Value, out: Value, slo
     return total, slope * ((1.0 - part) / lax.select(part > 0.0, part, 1.0))
 
 
-def _toward_one(a: Value, b: Value, c: Value, w: Value) -> tuple[Value]:
-    """Return F for _SERIES < z <= 1, where w = 1 - z is exact.
+def _toward_one(a: Value, b: Value, c: Value, w: Value, log_w: Value) -> tuple[Value]:
+    """Return F for _SERIES < z <= 1, where w = 1 - z is exact; it may be too small to be compiled as a number.
 
     Next to 1, F is p + q w**s with s = c - a - b and constants p and q, to rounding.
     """
@@ -90,16 +90,16 @@ def _toward_one(a: Value, b: Value, c: Value, w: Value) -> tuple[Value]:
     first = lax.full_like(w, 1.0 - _SERIES)
     out, slope = _series(a, b, c, 1.0 - first)
     _, out, slope = lax.while_loop(is_open, approach, (first, out, slope * ((1.0 - _SERIES) / _SERIES)))
-    s, power = c - a - b, lax.log(w / end)
+    s, power = c - a - b, log_w - lax.log(end)
     is_logarithm = s == 0.0
     growth = lax.select(is_logarithm, power, lax.expm1(s * power) / lax.select(is_logarithm, 1.0, s))
     return (lax.select(w < end, out - slope * growth, out),)
 
 
-def _between(a: Value, b: Value, c: Value, w: Value, z: Value) -> Value:
+def _between(a: Value, b: Value, c: Value, w: Value, log_w: Value, z: Value) -> Value:
     """Return F for -_SERIES <= z = 1 - w <= 1."""
     is_far = w < 1.0 - _SERIES
-    (far,) = where_any(is_far, _toward_one, 1, *(lax.select(is_far, v, 1.0) for v in (a, b, c, w)))
+    (far,) = where_any(is_far, _toward_one, 1, *(lax.select(is_far, v, 1.0) for v in (a, b, c, w, log_w)))
     return lax.select(is_far, far, _series(a, b, c, lax.select(is_far, 0.0, z))[0])
 
 
@@ -160,9 +160,12 @@ def _sum(a: Value, b: Value, c: Value, x: Value) -> Value:
     q = lax.select(is_euler, c - b, lax.select(is_pfaff, c - second, b))
     w = lax.select(is_pfaff, 1.0 / (1.0 - x), 1.0 - x)
     z = lax.select(is_pfaff, -x * w, x)
+    log_w = lax.select(is_pfaff, -logarithm, lax.log(w))
     is_long = x < -1.0  # the exponent has a larger error than 1 - x
-    factor = lax.pow(lax.select(is_long, 1.0 - x, 1.0), power)
-    out = _between(p, q, c, w, z) * lax.select(is_long, factor, lax.exp(power * logarithm))
+    half = lax.pow(lax.select(is_long, 1.0 - x, 1.0), 0.5 * power)  # the power underflows before the product
+    half = lax.select(is_long, half, lax.exp(0.5 * power * logarithm))
+    out = _between(p, q, c, w, log_w, z)
+    out = lax.select(is_negative, out * half, out) * half  # half is 1 elsewhere; XLA would square a known one first
     return lax.select((x == -math.inf) & (a > 0.0), 0.0, out)
 
 
