@@ -158,8 +158,15 @@ def multigammaln(a: Value, d: int) -> Value:
 def large_log_ratio(a: Value, b: Value) -> Value:
     """Return log(gamma(b) / gamma(a + b)) - a for b >= 8, from Stirling's series (DLMF 5.11.1)."""
     total = lax.add(a, b)
-    powers = lax.add(lax.mul(lax.sub(b, 0.5), lax.log1p(lax.div(a, b))), lax.mul(a, lax.log(total)))
+    powers = lax.add(_times_log1p(lax.sub(b, 0.5), a, b), lax.mul(a, lax.log(total)))
     return lax.sub(lax.sub(stirling_series(b), stirling_series(total)), powers)
+
+
+def _times_log1p(factor: Value, a: Value, b: Value) -> Value:
+    """Return factor * log1p(a / b) for a factor near b: a where the quotient is below every digit, and may be 0."""
+    is_least = lax.lt(a, lax.mul(b, 2.0**-64))
+    p, q = lax.select(is_least, 1.0, a), lax.select(is_least, 1.0, b)
+    return lax.select(is_least, a, lax.mul(lax.select(is_least, 1.0, factor), lax.log1p(lax.div(p, q))))
 
 
 def _positive_betaln(a: Value, b: Value) -> Value:
@@ -176,7 +183,7 @@ def _positive_betaln(a: Value, b: Value) -> Value:
     total = lax.add(p, q)
     series = lax.sub(lax.add(stirling_series(p), stirling_series(q)), stirling_series(total))
     first = lax.mul(lax.sub(p, 0.5), lax.neg(lax.log1p(lax.div(q, p))))
-    second = lax.mul(q, lax.log1p(lax.div(p, q)))
+    second = _times_log1p(q, p, q)
     halves = lax.sub(math.log(2 * math.pi) / 2, lax.mul(0.5, lax.log(q)))
     both = lax.add(lax.add(series, halves), lax.sub(first, second))
     return lax.select(are_large, both, lax.select(is_large, mixed, small))
