@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from calque_core import AbstractMesh, Mesh, ShapeError
 from calque_core import PartitionSpec as P
-from calque_core.engine import axis_names_of, check_spec, full_shape, is_replicated, shard_shape, shard_slices
+from calque_core.engine import axis_names_of, check_spec, is_replicated, shard_shape, shard_slices
+from calque_core.meshes.shards import full_shape
 from calque_pytree import tree_leaves
 
 MESH = AbstractMesh((4, 2), ("x", "y"))
