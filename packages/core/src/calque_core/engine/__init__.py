@@ -22,9 +22,7 @@ _CHAPTERS = {
         "calque_core.ops.calls.loops": "loop_name",
     },
     "Static arguments": {
-        "calque_core.calls.static_arguments": (
-            "StaticArguments, Statics, StaticKeys, static_arguments, with_static, static_keys, explain_comparison"
-        ),
+        "calque_core.calls.static_arguments": "StaticArguments, Statics, static_arguments, with_static",
     },
     "Places in the user's program, and frames in tracebacks": {
         "calque_core.frames.source": (
@@ -38,7 +36,7 @@ _CHAPTERS = {
         "calque_core.context": "Settings, DEFAULT_SETTINGS, here, merely_evaluates, own_context, active, entered",
     },
     "Traces": {
-        "calque_core.staging.stage": "BorrowingTrace, CodeTrace",
+        "calque_core.staging.stage": "CodeTrace",
         "calque_core.staging.jit_tracer": "JitTracer",
         "calque_core.traces.trace": "record_call, only_evaluates, plain_types, canonical_value, function_evaluators",
         "calque_core.traces.tracer": "check_lift, known, unknown",
@@ -68,11 +66,10 @@ _CHAPTERS = {
         "calque_core.memory.uncopied": "Uncopied",
     },
     "Tangents and cotangents that are zero or not known yet": {
-        "calque_core.ops.calls.linear": "zero_for, zero_of, zeros_of, undefined_of, with_integer_zeros",
+        "calque_core.ops.calls.linear": "zero_of, zeros_of, undefined_of, with_integer_zeros",
     },
     "Masks of operands and results": {
         "calque_core.jaxprs.masks": "Mask",
-        "calque_core.ops.calls.linear": "is_linear",
     },
     "Short forms of rules": {
         "calque_core.kits.derivatives": "NOT_LINEAR, not_transposed",
@@ -96,7 +93,6 @@ _CHAPTERS = {
         "calque_core.jaxprs.captured": "captured_tracers",
         "calque_core.jaxprs.constants": "bytes_text",
         "calque_core.jaxprs.debugging": "is_debugging, check_program",
-        "calque_core.ops.calls.jit": "forwarded_inputs",
         "calque_core.ops.elementwise.weakness": "as_declared",
     },
     "Programs as functions that call NumPy, one per types of the operands": {
@@ -114,9 +110,9 @@ _CHAPTERS = {
         "calque_core.staging.stage": "records_alone",
     },
     "Effects, and functions that programs call": {
-        "calque_core.jaxprs.effects": "has_ordered, exact_effects",
+        "calque_core.jaxprs.effects": "exact_effects",
         "calque_core.ops.calls.callback": "register_effects_barrier",
-        "calque_core.ops.calls.host_function": "HostCall, HostFunction, ForEach",
+        "calque_core.ops.calls.host_function": "HostCall, HostFunction",
         "calque_core.ops.calls.ffi": "ArrayAttribute",
     },
     "Branches and loops": {
@@ -125,7 +121,7 @@ _CHAPTERS = {
         "calque_core.ops.calls.loop_rules": "Loop, ScanOptions, consts_first, marked_carries, split_while",
     },
     "Functions with rules of their own, as users write them": {
-        "calque_core.custom.custom_call": "Signature, CustomCall, CustomFunction, run_rule, returned_pair, flat_batch",
+        "calque_core.custom.custom_call": "Signature, CustomCall, CustomFunction, returned_pair, flat_batch",
     },
     "Custom rules and solvers": {
         "calque_core.ops.calls.custom": "Pullback, no_jvp_rule",
@@ -156,12 +152,7 @@ _CHAPTERS = {
         "calque_core.ops.indexing.scatter": "scatter_windows",
         "calque_core.ops.indexing.windows": "clipped_lines",
         "calque_core.ops.indexing.scatter_writes": "combine_lines",
-        "calque_core.ops.indexing.updates": (
-            "read_windows, is_last, product_of_others, product_with_updates, extreme_shares"
-        ),
-    },
-    "An axis in the place of two": {
-        "calque_core.ops.shapes.batch_axes": "merge_axis, split_axis",
+        "calque_core.ops.indexing.updates": "read_windows, product_of_others, extreme_shares",
     },
     "Reductions by a function of two scalars": {
         "calque_core.ops.reductions.computations": (
@@ -186,7 +177,7 @@ _CHAPTERS = {
     "Arrays in parts over a mesh": {
         "calque_core.meshes.mesh": "AnyMesh, axes_of_mesh",
         "calque_core.meshes.partition_spec": "UNCONSTRAINED",
-        "calque_core.meshes.shards": "axis_names_of, check_spec, shard_shape, shard_slices, is_replicated",
+        "calque_core.meshes.shards": "axis_names_of, check_spec, shard_shape, shard_slices",
         "calque_core.ops.meshes.shard_specs": "body_axes",
     },
     "Functions of NumPy's": {

@@ -74,7 +74,7 @@ def types_decide(function: F) -> F:
     indexing looks at positions.
 
     >>> from calque_core.extend import types_decide
-    >>> from calque_core.extend import decided_by_types
+    >>> from calque_core.engine import decided_by_types
     >>> @types_decide
     ... def doubled(x):
     ...     return x + x
