@@ -6,7 +6,19 @@ import pytest
 from calque_autodiff import checkpoint, checkpoint_name, checkpoint_policies, grad, jvp, linearize, remat, vjp
 from calque_autodiff.checkpoint_policies import nothing_saveable, save_from_both_policies
 from calque_autodiff.verbs import checkpoint as checkpoint_module
-from calque_core import TracerBoolConversionError, check_jaxpr, eval_jaxpr, float0, is_tracer, lax, make_jaxpr
+from calque_autodiff.verbs.checkpoint import BorrowingTrace
+from calque_core import (
+    TracerBoolConversionError,
+    check_jaxpr,
+    eval_jaxpr,
+    float0,
+    is_tracer,
+    lax,
+    make_jaxpr,
+    stage,
+    typeof,
+)
+from calque_core.extend import JaxprTrace
 from calque_core.lax import name_p, remat_p
 from calque_pytree import tree_leaves
 
@@ -292,3 +304,11 @@ def test_a_checkpointed_function_is_staged_once_for_its_types(monkeypatch):
 def test_static_arguments_of_a_checkpointed_function_have_programs_of_their_own():
     f = checkpoint(lambda x, n: lax.integer_pow(x, n), static_argnums=1)
     assert [grad(f)(2.0, 2), grad(f)(2.0, 3), grad(f)(2.0, 2)] == [4.0, 12.0, 4.0]
+
+
+def test_its_trace_borrows_captured_arrays_and_leaves_them_uncopied_and_writable():
+    table = np.arange(10_000.0)
+    borrowed, kept = [stage(lambda x: [x * table], [typeof(1.0)], trace_type=t) for t in (BorrowingTrace, JaxprTrace)]
+    assert np.shares_memory(borrowed.consts[0], table)
+    assert table.flags.writeable
+    assert not np.shares_memory(kept.consts[0], table)

@@ -12,7 +12,8 @@ from calque_autodiff.known.operation import linearized_operation
 from calque_autodiff.known.steps import Step
 from calque_autodiff.known.tables import linearizations
 from calque_core import Primitive, ShapedArray, config, eval_jaxpr, lax, typeof
-from calque_core.engine import CodeTrace, TypedCall, attempt, operation_of
+from calque_core.engine import CodeTrace, TypedCall, operation_of
+from calque_core.known.table import attempt
 from calque_pytree import tree_flatten
 
 X = np.linspace(0.5, 1.5, 4)

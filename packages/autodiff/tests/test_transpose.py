@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import UndefinedPrimal, Zero, backward_pass, deflinear, grad, linearize, transpose_jaxpr, vjp
+from calque_autodiff.programs.transpose import is_linear
 from calque_core import Primitive, check_jaxpr, eval_jaxpr, lax, make_jaxpr, typeof
 
 
@@ -78,3 +79,7 @@ def test_an_error_of_a_transpose_rule_names_the_line_of_the_operation():
         grad(f)(1.0)
     line = f.__code__.co_firstlineno + 1
     assert caught.value.__notes__[0].startswith(f"This happened in the backward pass at test_transpose.py:{line} ")
+
+
+def test_the_mask_of_linear_operands_tells_them_by_their_class():
+    assert is_linear([0.0, UndefinedPrimal(typeof(1.0)), np.ones(2)]) == [False, True, False]

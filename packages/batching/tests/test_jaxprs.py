@@ -1,7 +1,7 @@
 import numpy as np
 
 from calque_batching import AxisData, batch_jaxpr_axes
-from calque_batching.jaxprs import batch_step, carry_in_front, eval_batched, with_axis
+from calque_batching.jaxprs import batch_step, carry_in_front, eval_batched, forwarded_inputs, with_axis
 from calque_core import ShapedArray, eval_jaxpr, lax, make_jaxpr
 
 F64 = ShapedArray((), np.float64)
@@ -91,3 +91,9 @@ def test_an_initial_carry_gets_its_batch_axes_in_front():
 
     assert [v.shape for v in placed] == [(2, 3), (2, 3), (4,)]
     assert placed[2] is z
+
+
+def test_results_that_repeat_an_argument_are_found():
+    matrix = np.ones(2)
+    jaxpr = make_jaxpr(lambda x, y: (y, lax.sin(x), x, 2.0, y, matrix))(1.0, 2.0)
+    assert forwarded_inputs(jaxpr) == [1, None, 0, None, 1, None]

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from calque_core import AbstractMesh, Mesh, ShapeError
 from calque_core import PartitionSpec as P
-from calque_core.engine import axis_names_of, check_spec, full_shape, is_replicated, shard_shape, shard_slices
+from calque_core.engine import axis_names_of, check_spec, shard_shape, shard_slices
+from calque_core.meshes.shards import full_shape
 from calque_pytree import tree_leaves
 
 MESH = AbstractMesh((4, 2), ("x", "y"))
@@ -130,7 +131,6 @@ def test_shards_cover_the_array_once_for_each_replica(sizes, chosen, parts):
         count[s] += 1
     parts_cut = np.prod([mesh.shape[n] for n in spec.names], dtype=int)
     assert np.all(count == mesh.size // parts_cut)
-    assert is_replicated(mesh, spec) == (parts_cut == 1)
 
 
 def test_the_names_of_each_axis():

@@ -5,30 +5,19 @@ A table of arguments per function, most of them bad: every combination is called
 
 from __future__ import annotations
 
-import re
-from itertools import product
-
 import numpy as np
 import pytest
 
 from calque_core import config, lax
 from calque_core.errors import ShapeError
 from calque_core.staging.make_jaxpr import make_jaxpr
+from calque_core.testing import Operand, check_calls
 from calque_core.traces.trace import current_trace, evaluation
-from calque_core.types.avals import is_array_like, typeof
-from calque_pytree import tree_leaves
 
 pytestmark = [
     pytest.mark.sampled(keep=0.1),
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),  # values are not the subject here
 ]
-
-
-class Operand:
-    """An argument that is traced where it can be; other arguments of a call are static."""
-
-    def __init__(self, value):
-        self.value = value
 
 
 def operands(*values):
@@ -281,56 +270,11 @@ STAGED = {
     "custom_linear_solve",
     "linear_call",
 }
-UNFORESEEN = [(IndexError,), (AttributeError,), (KeyError,), (AssertionError,)]
-
-
-def is_operand(x):
-    try:
-        return is_array_like(x) and bool(typeof(x))
-    except OverflowError:
-        return False
-
-
-def outcome(call):
-    """Return the types that a call gives, or the class and the words of its error, without places."""
-    try:
-        return [(aval.shape, aval.dtype) for aval in call()]
-    except Exception as error:  # noqa: BLE001 -- any class of error is an outcome
-        words = re.sub(r" at \S+:\d+( \([^()]*\))?", "", str(error).split("\n")[0])
-        return type(error), words.replace("~", "")
-
-
-def eager_and_traced(function, arguments):
-    values = [x.value if isinstance(x, Operand) else x for x in arguments]
-    places = [i for i, x in enumerate(arguments) if isinstance(x, Operand) and is_operand(x.value)]
-
-    def traced(*tracers):
-        filled = dict(zip(places, tracers))
-        return function(*[filled.get(i, value) for i, value in enumerate(values)])
-
-    return (
-        outcome(lambda: [typeof(x) for x in tree_leaves(function(*values))]),
-        outcome(lambda: make_jaxpr(traced)(*[values[i] for i in places]).out_avals),
-    )
-
-
-def text_of_call(name, arguments):
-    """Return a call as a text, which takes as long as the call."""
-    return f"{name}{tuple(x.value if isinstance(x, Operand) else x for x in arguments)}"
 
 
 def check(name):
-    check_calls(getattr(lax, name), TABLE[name])
-
-
-def check_calls(function, rows):
-    """Call a function both ways with each combination of the arguments of each row; a family's tests do so, too."""
-    for pools in rows:
-        for arguments in product(*pools):
-            eager, traced = eager_and_traced(function, arguments)
-            assert eager == traced, text_of_call(function.__name__, arguments)
-            # What Python raises of itself would say that nobody has looked at the arguments.
-            assert eager[:1] not in UNFORESEEN, text_of_call(function.__name__, arguments)
+    for pools in TABLE[name]:
+        check_calls(getattr(lax, name), pools)
 
 
 @pytest.mark.parametrize("name", sorted(TABLE))

@@ -29,7 +29,7 @@ from calque_core import (
     typeof,
 )
 from calque_core.memory.captures import is_held
-from calque_core.staging.stage import BorrowingTrace, JaxprTrace
+from calque_core.staging.stage import JaxprTrace
 
 F64 = ShapedArray((), np.float64)
 HERE = "test_stage.py"
@@ -371,11 +371,3 @@ def test_holding_is_undone_by_closing_however_the_trace_is_used():
     assert x.flags.writeable
     assert trace.constants == {}
     assert not is_held(x)
-
-
-def test_a_trace_that_borrows_leaves_captured_arrays_uncopied_and_writable():
-    table = np.arange(10_000.0)
-    borrowed, kept = [stage(lambda x: [x * table], [F64], trace_type=t) for t in (BorrowingTrace, JaxprTrace)]
-    assert np.shares_memory(borrowed.consts[0], table)
-    assert table.flags.writeable
-    assert not np.shares_memory(kept.consts[0], table)

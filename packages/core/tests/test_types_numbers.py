@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from calque_core import config, jaxpr_as_fun, lax, make_jaxpr, typeof
-from calque_core.engine import is_array_like, is_number, plain_number
+from calque_core.engine import is_array_like
+from calque_core.types.numbers import is_number, plain_number
 
 Order = enum.IntEnum("Order", ["FIRST", "SECOND"])
 Flag = enum.IntFlag("Flag", ["READ", "WRITE"])

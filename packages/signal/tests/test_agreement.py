@@ -14,6 +14,7 @@ import pytest
 
 import calque_signal as signal
 from calque_core import Primitive, ShapeDtypeStruct, config, lax, make_jaxpr
+from calque_core.testing import check_types
 
 CORE = Path(__file__).parents[2] / "core" / "tests"
 laws = SimpleNamespace(**runpy.run_path(str(CORE / "test_ops_laws.py")))
@@ -135,7 +136,7 @@ def test_evaluation_gives_the_type_that_the_type_rule_says_or_both_refuse(name, 
     x = (np.arange(6).reshape(2, 3) % 2 + 1).astype(dtypes.scalar_type(dtype))
     with config.enable_x64(enable_x64), np.errstate(all="ignore"):
         for fun in PROGRAMS[name]:
-            dtypes.check(fun, x)
+            check_types(fun, x)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

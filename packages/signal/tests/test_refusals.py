@@ -1,29 +1,37 @@
 """What an operation refuses eagerly it refuses while tracing, in the same words; what it takes has the same type.
 
-Read next: `test_ops_refusals.py` of core, whose checks these are.
+A table of arguments per function, most of them bad: every combination is called both ways.
 """
 
 from __future__ import annotations
-
-import runpy
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import calque_signal as signal
 from calque_core import lax, trace_state_clean
-
-CORE = Path(__file__).parents[2] / "core" / "tests"
-core = SimpleNamespace(**runpy.run_path(str(CORE / "test_ops_refusals.py")))
-operands, shaped = core.operands, core.shaped
+from calque_core.testing import Operand, check_calls
 
 pytestmark = [
     pytest.mark.sampled(keep=0.1),
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),  # values are not the subject here
 ]
 
+
+def operands(*values):
+    return [Operand(value) for value in values]
+
+
+def shaped(*shapes, dtype="float64"):
+    return [np.ones(shape, dtype) for shape in shapes]
+
+
+DTYPES = ["bool", "int8", "int64", "uint8", "float16", "float32", "float64", "complex64"]
+SOME = operands(*shaped((), (2,), (2, 3), (0,), (2, 1, 3)), *shaped((2, 3), dtype="int8"), True, 1.5, "text")
+ALL = [
+    *operands(*shaped((), (1,), (2,), (3,), (0,), (2, 3), (1, 3), (2, 1, 3)), *[np.ones(2, d) for d in DTYPES]),
+    *operands(True, 2, 1.5, 1j, "text", None, [1.0, 2.0], object(), np.array(["a"]), np.array([object()]), 10**40),
+]
 SIGNALS = operands(*shaped((2, 2, 3), (2, 4, 0), (2, 2)), np.ones((2, 4, 3), np.int8), 1.5, "text", None)
 KERNELS = operands(*shaped((2, 2, 2), (4, 2, 9)), np.ones((2, 2, 3), np.complex64), np.ones((2, 2, 0)), 2, None)
 SPACINGS = [None, (1,), (3,), (0,), (1, 1), "a", 2]
@@ -44,8 +52,8 @@ KINDS_OF_FFT = ["FFT", signal.FftType.RFFT, "irfft", "dft", None, 2]
 # name -> the arguments of a call: for each, the values to try
 TABLE = {
     "fft": [
-        [core.SOME, KINDS_OF_FFT, [(3,), (2, 3), (4,), (0,), (), (1,) * 4, 3, None]],
-        [core.ALL, ["IFFT", "RFFT"], [(1,), (2,)]],
+        [SOME, KINDS_OF_FFT, [(3,), (2, 3), (4,), (0,), (), (1,) * 4, 3, None]],
+        [ALL, ["IFFT", "RFFT"], [(1,), (2,)]],
     ],
     "conv": [[SIGNALS, KERNELS, [(1,), (0,), (), None, "a"], ["SAME", "same", "none", [(0, 0)], [0], None]]],
     "conv_with_general_padding": [[SIGNALS, KERNELS[:3], [(1,)], ["SAME", [(0, 0)]], SPACINGS, SPACINGS]],
@@ -58,7 +66,7 @@ TABLE = {
     "conv_general_dilated_local": [[SIGNALS, KERNELS, [(1,)], ["VALID"], [(1,), (2,), (9,), None]]],
     "conv_dimension_numbers": [[[(), (1, 2), (2, 2, 3), [2, 2, 3]], [(), (1, 2, 3)], LAYOUTS]],
     **{
-        name: [[core.SOME, core.SOME, [lax.ge_p, lax.add_p, None], WINDOWS], [WINDOWED, WINDOWED, [lax.le_p], *SLIDES]]
+        name: [[SOME, SOME, [lax.ge_p, lax.add_p, None], WINDOWS], [WINDOWED, WINDOWED, [lax.le_p], *SLIDES]]
         for name in ("select_and_gather_add", "select_and_scatter_add")
     },
 }
@@ -67,7 +75,8 @@ STAGED = {"reduce_window", "select_and_scatter"}  # they trace functions of the 
 
 @pytest.mark.parametrize("name", sorted(TABLE))
 def test_eager_and_traced_calls_agree_about_types_and_refusals(name):
-    core.check_calls(getattr(signal, name), TABLE[name])
+    for pools in TABLE[name]:
+        check_calls(getattr(signal, name), pools)
     assert trace_state_clean()
 
 

@@ -59,6 +59,9 @@ def check_a_sharding_tells_what_each_device_holds():
     assert held[devices()[3]] == (slice(2, 4), slice(2, 4))
     assert over(None, "y").devices_indices_map((8, 4))[devices()[0]] == (slice(None), slice(0, 2))
     assert [over(*e).is_fully_replicated for e in ((), (None,), ("x",))] == [True, True, False]
+    flat = make_mesh((1, 8), ("x", "y"))
+    entries = ["x", ("x", "y"), P.UNCONSTRAINED]
+    assert [over(e, mesh=flat).is_fully_replicated for e in entries] == [True, False, False]
     assert SingleDeviceSharding(devices()[1]).devices_indices_map((2,)) == {devices()[1]: (slice(None),)}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from calque_batching.axes import matchaxis
 from calque_batching.batch_trace import AxisData
-from calque_core import Jaxpr, eval_jaxpr, stage
+from calque_core import Atom, Jaxpr, eval_jaxpr, stage
 from calque_core.extend import settings_key, shaped_array
 
 Value = Any
@@ -79,3 +79,9 @@ def batch_step(jaxpr: Jaxpr, axis: AxisData, dims: Dims, num_carry: int, place: 
 def carry_in_front(axis: AxisData, carry: Sequence[Value], dims: Dims, step_dims: Dims) -> list[Value]:
     """Return an initial carry with the batch dimensions of a step: in front, or None for an unmapped carry."""
     return [x if to is None else matchaxis(x, d, to, axis.size) for x, d, to in zip(carry, dims, step_dims)]
+
+
+def forwarded_inputs(jaxpr: Jaxpr) -> list[int | None]:
+    """Return, for each result, the number of the argument that it repeats, or None."""
+    position: dict[Atom, int] = {v: i for i, v in enumerate(jaxpr.invars)}
+    return [position.get(v) for v in jaxpr.outvars]

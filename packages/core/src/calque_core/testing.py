@@ -3,7 +3,8 @@
 One idea: the primitives of any author must obey the laws that core's primitives obey.  This module checks evaluation,
 types, staging, dead code and decomposition of a primitive, and the assumptions of the machinery about a trace.
 
-Read next: `report.py` for the reports; `calque.testing`, which adds derivatives, batching and compiling.
+Read next: `report.py` for the reports; `agreement.py` for types and refusals of a function; `calque.testing`, which
+adds derivatives, batching and compiling.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from calque_core.frames.names import name_of
 from calque_core.jaxprs.interpret import eval_jaxpr
+from calque_core.kits.agreement import Operand, check_calls, check_types
 from calque_core.kits.report import Finding, Report, compare
 from calque_core.ops.calls.jit import jit_p
 from calque_core.ops.elementwise.arithmetic import mul_p
@@ -32,7 +34,10 @@ from calque_core.types.avals import typeof
 from calque_core.values.value_trace import ValueTrace
 from calque_pytree import tree_leaves
 
-__all__ = ["Finding", "Report", "application", "check_primitive", "check_staging", "check_trace", "compare", "examine"]
+__all__ = [
+    "Finding", "Operand", "Report", "application", "check_calls", "check_primitive", "check_staging", "check_trace",
+    "check_types", "compare", "examine",
+]  # fmt: skip
 
 Value = Any
 Params = dict[str, Any]

@@ -18,11 +18,12 @@ from calque_core.engine import (
     copy_writable,
     is_array_like,
     leaf_names,
+    own_context,
     returned_pair,
-    run_rule,
     strong,
     zero_of,
 )
+from calque_core.engine import call as call_user
 from calque_core.extend import check_callable, zero_tangent
 from calque_core.lax import convert_element_type
 from calque_pytree import tree_flatten, tree_leaves, tree_map
@@ -105,6 +106,17 @@ class custom_jvp(CustomFunction[P, R]):
         if self.rule is None:
             raise self._without_rule("defjvp")
         return call.rules((self.rule,), jvp=flat_jvp(call, self.rule, self.symbolic_zeros))
+
+
+def run_rule(rule: Rule, caller: str, *args: Any) -> Any:
+    """Return the result of a user's rule; its operations are reported at its own lines, not at the function's call."""
+    context = own_context()
+    before = context.source
+    try:
+        context.source = None
+        return call_user(rule, caller, *args)
+    finally:
+        context.source = before
 
 
 def flat_jvp(call: CustomCall, rule: Rule, symbolic_zeros: bool) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from calque_autodiff.custom.custom_jvp import checked_tangent, flat_jvp, rule_tangents
+from calque_autodiff.custom.custom_jvp import checked_tangent, flat_jvp, rule_tangents, run_rule
 from calque_autodiff.verbs.forward import jvp
 from calque_core import CustomRules, UnexpectedTracerError, eval_jaxpr, float0, hoist_tracers, stage, typeof
 from calque_core.engine import (
@@ -28,7 +28,6 @@ from calque_core.engine import (
     is_array_like,
     named_after,
     returned_pair,
-    run_rule,
 )
 from calque_core.engine import call as call_user
 from calque_core.extend import check_callable, describe_function, marked

@@ -37,9 +37,9 @@ from calque_core import (
 )
 from calque_core.engine import (
     DEFAULT_SETTINGS,
+    Mask,
     exact_effects,
     in_backward,
-    is_linear,
     own_context,
     undefined_of,
     zero_of,
@@ -269,3 +269,8 @@ def transpose_of_call(
     transposed, nonzero = transpose_jaxpr(jaxpr, linear_mask, ct_mask)
     bars = bind(*unmarked(operands, linear_mask), *marked(cts, ct_mask), jaxpr=transposed)
     return merged(linear_mask, merged(nonzero, bars))
+
+
+def is_linear(operands: Sequence[Value]) -> Mask:
+    """Return a mask of the operands that need a cotangent."""
+    return [type(x) is UndefinedPrimal for x in operands]

@@ -12,10 +12,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
+import numpy as np
+
 from calque_autodiff.checkpoint_policies import Policy, check_policy
 from calque_core import Jaxpr, api_boundary, stage, trace_state_clean, typeof
 from calque_core.engine import (
-    BorrowingTrace,
     FlatFunction,
     add_remedy,
     arg_names,
@@ -28,7 +29,7 @@ from calque_core.engine import (
     transform_of,
     with_static,
 )
-from calque_core.extend import check_arrays, check_callable, describe_function, where
+from calque_core.extend import JaxprTrace, check_arrays, check_callable, describe_function, where
 from calque_core.lax import name_p, remat_p
 from calque_pytree import PyTreeDef, tree_flatten
 
@@ -126,6 +127,14 @@ def _check_leaves(leaves: Sequence[Value], names: Callable[[], Sequence[str]], c
     except TypeError as error:
         add_remedy(error, "An argument that is no array can be static: name it in static_argnums or static_argnames.")
         raise
+
+
+class BorrowingTrace(JaxprTrace):
+    """Leaves captured arrays uncopied: `checkpoint` binds the constants as operands at once."""
+
+    def captured_const(self, x: np.ndarray[Any, Any]) -> Value:
+        """Return a captured array uncopied: the equation holds it as an operand."""
+        return x
 
 
 def _stage(

@@ -2,8 +2,7 @@
 
 One idea: the choice of static arguments is the same for all calls, so `static_arguments` checks it once, where the
 transformation is applied.  In a call, `StaticArguments.split` takes the static arguments out, and `with_static` gives
-them to the function.  A transformation that keeps programs has `static_keys` in the keys of the programs: two values
-that behave differently have different keys even if they are equal for Python.
+them to the function.
 
 Read next: `make_jaxpr.py`, the simplest module that imports this one.
 """
@@ -11,22 +10,18 @@ Read next: `make_jaxpr.py`, the simplest module that imports this one.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from calque_core.calls.api_util import call, check_distinct, parameters_of, tuple_of_ints, tuple_of_names
 from calque_core.frames.names import named_after
-from calque_core.frames.source import describe_function, where
-from calque_core.types.avals import is_array_like, short_repr
-from calque_pytree import static_key
 
 Value = Any
 Args = tuple[Value, ...]
 Kwargs = dict[str, Value]
 Place = int | str
 Statics = Sequence[tuple[Place, Value]]
-StaticKeys = Sequence[tuple[Place, Hashable]]
 Parameters = Mapping[str, inspect.Parameter]
 
 
@@ -147,101 +142,3 @@ def _check_names(caller: str, option: str, names: Sequence[str], parameters: Par
         if name not in parameters:
             advice = f"Name one of: {', '.join(parameters)}." if parameters else "It has no arguments."
             raise ValueError(f"{caller} got {option}_argnames={name!r}, which is no argument of the function. {advice}")
-
-
-# Keys of programs
-
-_PLAIN = frozenset((int, str, bool, type(None)))
-
-
-def static_keys(verb: str, fun: Any, statics: Statics) -> StaticKeys:
-    """Return a key for each static argument, to be part of the key of a program.
-
-    Raises: TypeError for an argument without a hash.
-
-    >>> from calque_core.engine import static_keys
-    >>> static_keys("jit", pow, [(1, 3)])
-    ((1, (<class 'int'>, 3)),)
-    """
-    keys: list[tuple[Place, Hashable]] = []
-    for place, value in statics:
-        kind = type(value)
-        # For plain types this is `static_key(value)`; it saves 0.5 us in each call.
-        keys.append((place, (kind, value) if kind in _PLAIN else _checked_key(verb, fun, place, value)))
-    return tuple(keys)
-
-
-def _checked_key(verb: str, fun: Any, place: Place, value: Value) -> Hashable:
-    try:
-        key = static_key(value)
-        hash(key)
-    except TypeError as error:
-        raise TypeError(_no_hash_message(verb, fun, place, value, error)) from error
-    return key
-
-
-def _no_hash_message(verb: str, fun: Any, place: Place, value: Value, error: TypeError) -> str:
-    caller, name = f"{verb} of {describe_function(fun)}{where()}", _name(fun, place)
-    subject = f"{caller}: the static argument {name} is {short_repr(value)}"
-    if is_array_like(value):
-        return f"{subject}, an array, which has no hash. Pass a Python value, or do not make the argument static."
-    kind = type(value).__name__
-    path, part = _part_without_hash(value)
-    if path:
-        return (
-            f"{subject} of type {kind}, which has no hash, because its part {name}{path} is {short_repr(part)} of type "
-            f"{type(part).__name__}. Replace that part by a hashable value, a list by a tuple."
-        )
-    return f"{subject} of type {kind}, which has no hash ({error}). Pass a hashable value, a tuple instead of a list."
-
-
-def _part_without_hash(value: Value) -> tuple[str, Value]:
-    """Return the innermost part of a value that has no hash, and its path in the value."""
-    for step, part in _parts(value):
-        try:
-            hash(part)
-        except TypeError:
-            path, innermost = _part_without_hash(part)
-            return step + path, innermost
-    return "", value
-
-
-def _parts(value: Value) -> list[tuple[str, Value]]:
-    """Return the parts of a value on whose hashes its own depends, each with its step in the path."""
-    if isinstance(value, tuple):
-        names = getattr(value, "_fields", None)
-        steps = [f".{name}" for name in names] if names else [f"[{i}]" for i in range(len(value))]
-        return list(zip(steps, value))
-    if is_dataclass(value) and type(value).__hash__ is not None:
-        hashed = [f for f in fields(value) if (f.compare if f.hash is None else f.hash)]
-        return [(f".{f.name}", getattr(value, f.name)) for f in hashed]
-    return []
-
-
-def explain_comparison(
-    verb: str, fun: Any, keys: StaticKeys, keys_of_programs: Iterable[StaticKeys], error: Exception
-) -> None:
-    """Raise a clear error if `error` comes from comparing the static arguments of a call with earlier calls.
-
-    Raises: TypeError that names the argument whose `==` returns neither True nor False.
-    """
-    earlier_calls = [dict(earlier) for earlier in keys_of_programs]
-    for place, key in keys:
-        try:
-            for earlier in earlier_calls:
-                key == earlier.get(place)  # noqa: B015  only whether it raises matters
-        except Exception:  # noqa: BLE001  an `__eq__` may raise anything, and `error` is raised in its place
-            kind = key[0].__name__  # type: ignore[index]  # every key begins with the type of the value
-            raise TypeError(
-                f"{verb} of {describe_function(fun)}{where()}: two values of the static argument {_name(fun, place)}, "
-                f"of type {kind}, cannot be compared, because {kind}.__eq__ gives neither True nor False ({error}). "
-                f"Give {kind} an __eq__ that does, with numpy.array_equal for the arrays in it."
-            ) from error
-
-
-def _name(fun: Any, place: Place) -> str:
-    """Return the name of the parameter that takes the argument at this place."""
-    if isinstance(place, str):
-        return place
-    names = _positional(parameters_of(fun) or {})
-    return names[place] if 0 <= place < len(names) else f"args[{place}]"

@@ -27,7 +27,7 @@ from calque_core.calls.api_util import (
 )
 from calque_core.calls.api_util import call as call_function
 from calque_core.calls.static_arguments import static_arguments
-from calque_core.context import here, own_context
+from calque_core.context import here
 from calque_core.frames.names import named_after
 from calque_core.frames.source import describe_function, where
 from calque_core.frames.tracebacks import hide_frames, mark_boundary
@@ -291,17 +291,6 @@ class CustomFunction(Uncopied, Generic[P, R]):
 
 
 mark_boundary(CustomFunction.__call__.__code__)  # a wrapper, as `api_boundary` makes one, takes 0.2 us
-
-
-def run_rule(rule: Callable[..., Any], caller: str, *args: Any) -> Any:
-    """Return the result of a user's rule; its operations are reported at its own lines, not at the function's call."""
-    context = own_context()
-    before = context.source
-    try:
-        context.source = None
-        return call_function(rule, caller, *args)
-    finally:
-        context.source = before
 
 
 def returned_pair(who: str, returned: Any, second: str) -> Sequence[Any]:

@@ -15,9 +15,8 @@ from calque_core.ops.calls.tangents import (
 )
 from calque_core.ops.calls.loops import loop_name as loop_name
 from calque_core.calls.static_arguments import (
-    StaticArguments as StaticArguments, Statics as Statics, StaticKeys as StaticKeys,
-    static_arguments as static_arguments, with_static as with_static, static_keys as static_keys,
-    explain_comparison as explain_comparison,
+    StaticArguments as StaticArguments, Statics as Statics, static_arguments as static_arguments,
+    with_static as with_static,
 )
 from calque_core.frames.source import (
     Position as Position, current_position as current_position, resolve as resolve, LineTables as LineTables,
@@ -33,13 +32,12 @@ from calque_core.context import (
     own_context as own_context, active as active, entered as entered, allow_known as allow_known,
 )
 from calque_core.staging.stage import (
-    BorrowingTrace as BorrowingTrace, CodeTrace as CodeTrace, SCALAR_TYPES as SCALAR_TYPES,
-    records_alone as records_alone,
+    CodeTrace as CodeTrace, SCALAR_TYPES as SCALAR_TYPES, records_alone as records_alone,
 )
-from calque_core.staging.jit_tracer import JitTracer as JitTracer, new_eqn as new_eqn
+from calque_core.staging.jit_tracer import JitTracer as JitTracer
 from calque_core.traces.trace import (
     record_call as record_call, only_evaluates as only_evaluates, plain_types as plain_types,
-    are_canonical as are_canonical, canonical_value as canonical_value, function_evaluators as function_evaluators,
+    canonical_value as canonical_value, function_evaluators as function_evaluators,
 )
 from calque_core.traces.tracer import check_lift as check_lift, known as known, unknown as unknown
 from calque_core.arrays import ArrayOperations as ArrayOperations
@@ -55,7 +53,6 @@ from calque_core.types.dtypes import (
     SHORT_DTYPES as SHORT_DTYPES, REFUSED_DTYPES as REFUSED_DTYPES, ML_DTYPES as ML_DTYPES, short_dtype as short_dtype,
     has_short_dtype as has_short_dtype,
 )
-from calque_core.types.numbers import is_number as is_number, plain_number as plain_number
 from calque_core.types.stand_in import as_stand_in as as_stand_in
 from calque_core.types.limits import bit_width as bit_width, highest as highest, lowest as lowest
 from calque_core.ops.elementwise.convert import narrow as narrow
@@ -65,13 +62,11 @@ from calque_core.ops.reductions.dot import (
 )
 from calque_core.memory.captures import Captures as Captures
 from calque_core.memory.separate import (
-    copy_shared as copy_shared, copy_shared_tree as copy_shared_tree, copy_writable as copy_writable,
-    copied_where_exposed as copied_where_exposed,
+    copy_shared as copy_shared, copy_writable as copy_writable, copied_where_exposed as copied_where_exposed,
 )
 from calque_core.memory.uncopied import Uncopied as Uncopied
 from calque_core.ops.calls.linear import (
-    zero_for as zero_for, zero_of as zero_of, zeros_of as zeros_of, undefined_of as undefined_of,
-    with_integer_zeros as with_integer_zeros, is_linear as is_linear,
+    zero_of as zero_of, zeros_of as zeros_of, undefined_of as undefined_of, with_integer_zeros as with_integer_zeros,
 )
 from calque_core.jaxprs.masks import Mask as Mask
 from calque_core.kits.derivatives import NOT_LINEAR as NOT_LINEAR, not_transposed as not_transposed
@@ -80,7 +75,7 @@ from calque_core.kits.batches import (
     with_entry as with_entry,
 )
 from calque_core.primitives.primitive import results_of as results_of
-from calque_core.primitives.rule_results import gives_lists as gives_lists, wrong_result as wrong_result
+from calque_core.primitives.rule_results import gives_lists as gives_lists
 from calque_core.epoch import advance_rule_epoch as advance_rule_epoch, forget_with_rules as forget_with_rules
 from calque_core.late import late_names as late_names, import_at_rest as import_at_rest
 from calque_core.distributions import (
@@ -96,14 +91,12 @@ from calque_core.ops.calls.cond import (
 from calque_core.jaxprs.captured import captured_tracers as captured_tracers
 from calque_core.jaxprs.constants import bytes_text as bytes_text
 from calque_core.jaxprs.debugging import is_debugging as is_debugging, check_program as check_program
-from calque_core.ops.calls.jit import forwarded_inputs as forwarded_inputs
 from calque_core.known.table import (
     HAS_SIZES as HAS_SIZES, LOOKS_AT_FLOATS as LOOKS_AT_FLOATS, Known as Known, KnownOperations as KnownOperations,
-    all_run_known as all_run_known, attempt as attempt, run_code as run_code,
+    all_run_known as all_run_known, run_code as run_code,
 )
 from calque_core.known.operands import (
     Call as Call, TypedCall as TypedCall, operands_to_record as operands_to_record, exact_params as exact_params,
-    Option as Option, add_option as add_option,
 )
 from calque_core.known.operation import (
     Operation as Operation, known_of as known_of, operation_of as operation_of,
@@ -115,9 +108,9 @@ from calque_core.jaxprs.interpret import JaxprFunction as JaxprFunction
 from calque_core.known.sizes import has_no_sizes as has_no_sizes, is_large as is_large
 from calque_core.passes.equal_equations import merge_equal_equations as merge_equal_equations
 from calque_core.known.record import recorder as recorder
-from calque_core.jaxprs.effects import has_ordered as has_ordered, exact_effects as exact_effects
+from calque_core.jaxprs.effects import exact_effects as exact_effects
 from calque_core.ops.calls.callback import register_effects_barrier as register_effects_barrier
-from calque_core.ops.calls.host_function import HostCall as HostCall, HostFunction as HostFunction, ForEach as ForEach
+from calque_core.ops.calls.host_function import HostCall as HostCall, HostFunction as HostFunction
 from calque_core.ops.calls.ffi import ArrayAttribute as ArrayAttribute
 from calque_core.ops.calls.platform import Platforms as Platforms, position_of_platform as position_of_platform
 from calque_core.ops.calls.loop_rules import (
@@ -125,8 +118,8 @@ from calque_core.ops.calls.loop_rules import (
     split_while as split_while,
 )
 from calque_core.custom.custom_call import (
-    Signature as Signature, CustomCall as CustomCall, CustomFunction as CustomFunction, run_rule as run_rule,
-    returned_pair as returned_pair, flat_batch as flat_batch,
+    Signature as Signature, CustomCall as CustomCall, CustomFunction as CustomFunction, returned_pair as returned_pair,
+    flat_batch as flat_batch,
 )
 from calque_core.ops.calls.custom import Pullback as Pullback, no_jvp_rule as no_jvp_rule
 from calque_core.ops.calls.custom_closures import close_rules as close_rules, call_by_rules as call_by_rules
@@ -153,10 +146,8 @@ from calque_core.ops.indexing.scatter import scatter_windows as scatter_windows
 from calque_core.ops.indexing.windows import clipped_lines as clipped_lines
 from calque_core.ops.indexing.scatter_writes import combine_lines as combine_lines
 from calque_core.ops.indexing.updates import (
-    read_windows as read_windows, is_last as is_last, product_of_others as product_of_others,
-    product_with_updates as product_with_updates, extreme_shares as extreme_shares,
+    read_windows as read_windows, product_of_others as product_of_others, extreme_shares as extreme_shares,
 )
-from calque_core.ops.shapes.batch_axes import merge_axis as merge_axis, split_axis as split_axis
 from calque_core.ops.reductions.computations import (
     operand_leaves as operand_leaves, trace_computation as trace_computation, scalars_of as scalars_of,
     known_operation as known_operation, neutral_element as neutral_element, from_init as from_init,
@@ -166,7 +157,7 @@ from calque_core.ops.reductions.reduce_function import (
     check_reduction as check_reduction, split_reduction as split_reduction,
 )
 from calque_core.kits.reductions import defreduction as defreduction
-from calque_core.jaxprs.named_axes import named_axes as named_axes, bound_axes as bound_axes
+from calque_core.jaxprs.named_axes import named_axes as named_axes
 from calque_core.ops.meshes.collective import check_free_name as check_free_name
 from calque_core.arrays.indexing import is_advanced as is_advanced
 from calque_core.arrays.numpy_sequences import has_tracer as has_tracer, host_values as host_values
@@ -175,54 +166,47 @@ from calque_core.start_requests import (
     requested_platforms as requested_platforms, fix_platforms as fix_platforms,
     requested_device_memory as requested_device_memory, fix_device_memory as fix_device_memory,
 )
-from calque_core.meshes.mesh import AnyMesh as AnyMesh, axes_of_mesh as axes_of_mesh, axes_text as axes_text
-from calque_core.meshes.partition_spec import UNCONSTRAINED as UNCONSTRAINED, names_of as names_of
+from calque_core.meshes.mesh import AnyMesh as AnyMesh, axes_of_mesh as axes_of_mesh
+from calque_core.meshes.partition_spec import UNCONSTRAINED as UNCONSTRAINED
 from calque_core.meshes.shards import (
-    axis_names_of as axis_names_of, check_spec as check_spec, shard_shape as shard_shape, full_shape as full_shape,
-    shard_slices as shard_slices, is_replicated as is_replicated,
+    axis_names_of as axis_names_of, check_spec as check_spec, shard_shape as shard_shape, shard_slices as shard_slices,
 )
-from calque_core.ops.meshes.shard_specs import body_axes as body_axes, manual_mesh as manual_mesh
-from calque_core.ops.meshes.shard_map import shard_type as shard_type
-from calque_core.ops.meshes.varying import as_varying as as_varying
+from calque_core.ops.meshes.shard_specs import body_axes as body_axes
 from calque_core.engine import numpy_functions as numpy_functions
 
 __all__ = [
     "FlatFunction", "FlatPrimals", "arg_names", "argument_at", "leaf_names", "call", "array_leaves", "describe_value",
     "normalize_argnums", "parameters_of", "FlatChosen", "ChosenArguments", "short_repr", "flatten_primals",
     "tangent_leaves", "integer_leaves", "check_sequence", "check_outputs", "loop_name", "StaticArguments", "Statics",
-    "StaticKeys", "static_arguments", "with_static", "static_keys", "explain_comparison", "Position",
-    "current_position", "resolve", "LineTables", "in_backward", "at_place", "mark_wrapper", "name_of", "named_after",
-    "hide_frames", "mark_boundary", "transform_of", "similar_name", "add_remedy", "Settings", "DEFAULT_SETTINGS",
-    "here", "merely_evaluates", "own_context", "active", "entered", "BorrowingTrace", "CodeTrace", "JitTracer",
-    "new_eqn", "record_call", "only_evaluates", "plain_types", "are_canonical", "canonical_value",
+    "static_arguments", "with_static", "Position", "current_position", "resolve", "LineTables", "in_backward",
+    "at_place", "mark_wrapper", "name_of", "named_after", "hide_frames", "mark_boundary", "transform_of",
+    "similar_name", "add_remedy", "Settings", "DEFAULT_SETTINGS", "here", "merely_evaluates", "own_context", "active",
+    "entered", "CodeTrace", "JitTracer", "record_call", "only_evaluates", "plain_types", "canonical_value",
     "function_evaluators", "check_lift", "known", "unknown", "ArrayOperations", "evaluate_by_types", "decided_by_types",
     "kinds_in_every_size", "on_device_of", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES",
     "scalar_dtype", "native_array", "dtype_name", "kind_of", "SHORT_DTYPES", "REFUSED_DTYPES", "ML_DTYPES",
-    "short_dtype", "has_short_dtype", "is_number", "plain_number", "as_stand_in", "bit_width", "highest", "lowest",
-    "narrow", "strong", "check_product_dtypes", "stated_precision", "sum_dtype", "Captures", "copy_shared",
-    "copy_shared_tree", "copy_writable", "copied_where_exposed", "Uncopied", "zero_for", "zero_of", "zeros_of",
-    "undefined_of", "with_integer_zeros", "Mask", "is_linear", "NOT_LINEAR", "not_transposed", "align_operands",
-    "axes_in_batch", "batch_size", "with_entry", "results_of", "gives_lists", "wrong_result", "advance_rule_epoch",
-    "forget_with_rules", "late_names", "import_at_rest", "FACADE", "facade_fault", "install_advice", "install_command",
-    "has_jaxpr", "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text",
-    "is_debugging", "check_program", "forwarded_inputs", "as_declared", "HAS_SIZES", "LOOKS_AT_FLOATS", "Known",
-    "KnownOperations", "all_run_known", "attempt", "run_code", "allow_known", "Call", "TypedCall", "operands_to_record",
-    "exact_params", "Option", "add_option", "Operation", "known_of", "operation_of", "holds_equations_alone",
-    "makes_its_results", "staged_apart", "StraightLine", "is_straight", "JaxprFunction", "has_no_sizes", "is_large",
-    "merge_equal_equations", "recorder", "records_alone", "has_ordered", "exact_effects", "register_effects_barrier",
-    "HostCall", "HostFunction", "ForEach", "ArrayAttribute", "chosen_branches", "program_of", "forget_staged_programs",
-    "Platforms", "position_of_platform", "Loop", "ScanOptions", "consts_first", "marked_carries", "split_while",
-    "Signature", "CustomCall", "CustomFunction", "run_rule", "returned_pair", "flat_batch", "Pullback", "no_jvp_rule",
-    "close_rules", "call_by_rules", "Space", "space_of", "trace_in", "run_solver", "without_aux", "spread",
-    "broadcast_reduced", "share", "extremes", "reduced_shape", "positions", "sort_by", "elements_at", "declare_formula",
-    "evaluate_together", "polynomial", "Pieces", "Span", "join_pieces", "Regions", "region", "even", "odd",
-    "scaled_erfc", "normal_quantile", "SCALED_ERFC", "shifted_erfc", "leave_one_out_products", "gather_windows",
-    "default_fill", "scatter_windows", "clipped_lines", "combine_lines", "read_windows", "is_last", "product_of_others",
-    "product_with_updates", "extreme_shares", "merge_axis", "split_axis", "operand_leaves", "trace_computation",
-    "scalars_of", "known_operation", "neutral_element", "from_init", "on_arrays", "check_reduction", "split_reduction",
-    "defreduction", "named_axes", "bound_axes", "check_free_name", "is_advanced", "has_tracer", "host_values",
-    "register_devices", "known_devices", "requested_cpu_devices", "fix_cpu_devices", "requested_platforms",
-    "fix_platforms", "requested_device_memory", "fix_device_memory", "AnyMesh", "axes_of_mesh", "axes_text",
-    "UNCONSTRAINED", "names_of", "axis_names_of", "check_spec", "shard_shape", "full_shape", "shard_slices",
-    "is_replicated", "body_axes", "manual_mesh", "shard_type", "as_varying", "numpy_functions",
+    "short_dtype", "has_short_dtype", "as_stand_in", "bit_width", "highest", "lowest", "narrow", "strong",
+    "check_product_dtypes", "stated_precision", "sum_dtype", "Captures", "copy_shared", "copy_writable",
+    "copied_where_exposed", "Uncopied", "zero_of", "zeros_of", "undefined_of", "with_integer_zeros", "Mask",
+    "NOT_LINEAR", "not_transposed", "align_operands", "axes_in_batch", "batch_size", "with_entry", "results_of",
+    "gives_lists", "advance_rule_epoch", "forget_with_rules", "late_names", "import_at_rest", "FACADE", "facade_fault",
+    "install_advice", "install_command", "has_jaxpr", "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants",
+    "captured_tracers", "bytes_text", "is_debugging", "check_program", "as_declared", "HAS_SIZES", "LOOKS_AT_FLOATS",
+    "Known", "KnownOperations", "all_run_known", "run_code", "allow_known", "Call", "TypedCall", "operands_to_record",
+    "exact_params", "Operation", "known_of", "operation_of", "holds_equations_alone", "makes_its_results",
+    "staged_apart", "StraightLine", "is_straight", "JaxprFunction", "has_no_sizes", "is_large", "merge_equal_equations",
+    "recorder", "records_alone", "exact_effects", "register_effects_barrier", "HostCall", "HostFunction",
+    "ArrayAttribute", "chosen_branches", "program_of", "forget_staged_programs", "Platforms", "position_of_platform",
+    "Loop", "ScanOptions", "consts_first", "marked_carries", "split_while", "Signature", "CustomCall", "CustomFunction",
+    "returned_pair", "flat_batch", "Pullback", "no_jvp_rule", "close_rules", "call_by_rules", "Space", "space_of",
+    "trace_in", "run_solver", "without_aux", "spread", "broadcast_reduced", "share", "extremes", "reduced_shape",
+    "positions", "sort_by", "elements_at", "declare_formula", "evaluate_together", "polynomial", "Pieces", "Span",
+    "join_pieces", "Regions", "region", "even", "odd", "scaled_erfc", "normal_quantile", "SCALED_ERFC", "shifted_erfc",
+    "leave_one_out_products", "gather_windows", "default_fill", "scatter_windows", "clipped_lines", "combine_lines",
+    "read_windows", "product_of_others", "extreme_shares", "operand_leaves", "trace_computation", "scalars_of",
+    "known_operation", "neutral_element", "from_init", "on_arrays", "check_reduction", "split_reduction",
+    "defreduction", "named_axes", "check_free_name", "is_advanced", "has_tracer", "host_values", "register_devices",
+    "known_devices", "requested_cpu_devices", "fix_cpu_devices", "requested_platforms", "fix_platforms",
+    "requested_device_memory", "fix_device_memory", "AnyMesh", "axes_of_mesh", "UNCONSTRAINED", "axis_names_of",
+    "check_spec", "shard_shape", "shard_slices", "body_axes", "numpy_functions",
 ]

@@ -38,17 +38,6 @@ class Effect(Record):
         return f"ordered {self.name}" if self.ordered else self.name
 
 
-def has_ordered(effects: Iterable[Any]) -> bool:
-    """Tell whether some effect must keep its place in the order of the program.
-
-    >>> from calque_core import Effect
-    >>> from calque_core.engine import has_ordered
-    >>> has_ordered([Effect("log")]), has_ordered([Effect("log", ordered=True)])
-    (False, True)
-    """
-    return any(isinstance(effect, Effect) and effect.ordered for effect in effects)
-
-
 def exact_effects(effects: Iterable[Any]) -> list[str]:
     """Return the names of the effects that must happen as often as the program says, sorted.
 

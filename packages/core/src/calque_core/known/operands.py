@@ -50,7 +50,7 @@ _BOUNDS = frozenset((NoneType, int))
 class Option:
     """An immutable argument of functions that is compared by identity: two objects never stand for each other.
 
-    >>> from calque_core.engine import Option, add_option
+    >>> from calque_core.known.operands import Option, add_option
     >>> key = []
     >>> add_option(key, Option()), add_option(key, object())
     (True, False)

@@ -131,7 +131,7 @@ def copy_shared_tree(result: T, *reserved: Any) -> T:
     """Return a pytree of results, with `copy_shared` applied to its leaves; `reserved` are pytrees too.
 
     >>> import numpy as np
-    >>> from calque_core.engine import copy_shared_tree
+    >>> from calque_core.memory.separate import copy_shared_tree
     >>> x = np.zeros(3)
     >>> copy_shared_tree({"w": x}, (x,))["w"] is x
     False

@@ -17,7 +17,7 @@ import numpy as np
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.meshes.mesh import AnyMesh, axes_text
-from calque_core.meshes.partition_spec import UNCONSTRAINED, Names, PartitionSpec, names_of
+from calque_core.meshes.partition_spec import Names, PartitionSpec, names_of
 
 Shape = tuple[int, ...]
 Slices = tuple[slice, ...]
@@ -109,8 +109,3 @@ def _number(places: Sequence[int], sizes: Sequence[int]) -> int:
     for place, size in zip(places, sizes):
         number = number * size + place
     return number
-
-
-def is_replicated(mesh: AnyMesh, spec: PartitionSpec) -> bool:
-    """Tell whether every position of a mesh holds the whole array."""
-    return all(entry is not UNCONSTRAINED for entry in spec) and prod(mesh.shape[n] for n in spec.names) == 1

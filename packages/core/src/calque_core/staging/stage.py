@@ -267,14 +267,6 @@ class CodeTrace(JaxprTrace):
         raise ConcretizationTypeError("a function that looks at the value of an operand becomes no code")
 
 
-class BorrowingTrace(JaxprTrace):
-    """Leaves captured arrays uncopied: for callers that bind the constants as operands at once."""
-
-    def captured_const(self, x: np.ndarray[Any, Any]) -> Value:
-        """Return a captured array uncopied: the caller binds it as an operand, which holds it."""
-        return x
-
-
 def _narrows(primitive: Primitive, invars: Sequence[Atom], params: dict[str, Any]) -> bool:
     """Tell whether an operation is the conversion of its operand to 32 bits."""
     if primitive is not convert_element_type_p:

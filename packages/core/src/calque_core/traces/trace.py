@@ -402,7 +402,7 @@ def are_canonical(args: Sequence[Value]) -> bool:
 
     >>> import numpy as np
     >>> from calque_core.config import enable_x64
-    >>> from calque_core.engine import are_canonical
+    >>> from calque_core.traces.trace import are_canonical
     >>> with enable_x64(False):
     ...     are_canonical([np.float32(1.0), 1.0]), are_canonical([np.float64(1.0)])
     (True, False)

@@ -19,7 +19,7 @@ def is_number(x: object) -> bool:
     """Tell whether `x` is a number of a class that derives from one of Python's.
 
     >>> from enum import IntEnum
-    >>> from calque_core.engine import is_number, plain_number
+    >>> from calque_core.types.numbers import is_number, plain_number
     >>> first = IntEnum("Order", ["FIRST"]).FIRST
     >>> is_number(first), is_number(1.0), plain_number(first)
     (True, False, 1)

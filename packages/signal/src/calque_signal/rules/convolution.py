@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core import UndefinedPrimal, typeof
-from calque_core.engine import batch_size, merge_axis, split_axis
+from calque_core import UndefinedPrimal, moveaxis, typeof
+from calque_core.engine import batch_size
 from calque_core.extend import Shape, defbatch, defbilinear
-from calque_core.lax import Precisions, convert_element_type, full, rev
+from calque_core.lax import Precisions, convert_element_type, full, reshape, rev
 from calque_signal.ops.convolution import conv_general_dilated, conv_general_dilated_p
 from calque_signal.ops.convolution_layouts import ConvDimensionNumbers
 from calque_signal.ops.paddings import Pads, dilated_shape, transposed_pads
@@ -113,6 +113,43 @@ def as_wide(x: Value, ct: Value) -> Value:
 def move_groups(x: Value, source: int, target: int, groups: int) -> Value:
     """Return `x` with its groups moved: they are the outer part of the axis `source`, and then of `target`."""
     return x if groups == 1 else merge_axis(split_axis(x, source, groups), source, target)
+
+
+def merge_axis(x: Value, axis: int, into: int, groups: int = 1) -> Value:
+    """Return `x` with one axis merged into another: its outer part, but inside of the `groups` of the other axis.
+
+    `into` is the position among the other axes.
+    Shapes: x [*a, n, *b], where [*a, *b] is [*c, m, *d] -> [*c, n * m, *d].  Dtype: kept.
+
+    >>> import numpy as np
+    >>> x = np.array([[1, 2, 3, 4], [5, 6, 7, 8]])
+    >>> merge_axis(x, 0, 0), merge_axis(x, 0, 0, groups=2)
+    (array([1, 2, 3, 4, 5, 6, 7, 8]), array([1, 2, 5, 6, 3, 4, 7, 8]))
+    """
+    x = moveaxis(x, axis, into)
+    shape = typeof(x).shape
+    before, (n, m), after = shape[:into], shape[into : into + 2], shape[into + 2 :]
+    if groups > 1:
+        x = moveaxis(reshape(x, (*before, n, groups, m // groups, *after)), into, into + 1)
+    return reshape(x, (*before, n * m, *after))
+
+
+def split_axis(x: Value, axis: int, size: int, groups: int = 1) -> Value:
+    """Return `x` with an axis of `size` cut out of another one, before it: the inverse of `merge_axis`.
+
+    Shapes: x [*a, size * m, *b] -> [*a, size, m, *b].  Dtype: kept.
+
+    >>> import numpy as np
+    >>> split_axis(np.arange(4), 0, 2), split_axis(np.arange(4), 0, 2, groups=2)
+    (array([[0, 1],
+           [2, 3]]), array([[0, 2],
+           [1, 3]]))
+    """
+    shape = typeof(x).shape
+    before, m, after = shape[:axis], shape[axis] // size, shape[axis + 1 :]
+    if groups > 1:
+        x = moveaxis(reshape(x, (*before, groups, size, m // groups, *after)), axis + 1, axis)
+    return reshape(x, (*before, size, m, *after))
 
 
 defbilinear(conv_general_dilated_p, conv_general_dilated_transpose_lhs, conv_general_dilated_transpose_rhs)

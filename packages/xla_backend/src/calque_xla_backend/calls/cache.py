@@ -17,11 +17,12 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from calque_core import evaluation, is_tracer, rule_epoch
-from calque_core.engine import DEFAULT_SETTINGS, Settings, StaticKeys, forget_with_rules, here
+from calque_core.engine import DEFAULT_SETTINGS, Settings, forget_with_rules, here
 from calque_core.extend import JaxprTrace
 from calque_xla_backend.calls.call import Key, TracedCall
 from calque_xla_backend.calls.compiled import NOT_COMPILED, CompiledCall
 from calque_xla_backend.calls.reach import refers_to
+from calque_xla_backend.calls.static_keys import StaticKeys
 from calque_xla_backend.runtime.placement import DeviceType
 from calque_xla_backend.runtime.profiler import is_profiling
 

@@ -10,9 +10,10 @@ from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from calque_core import Jaxpr
-from calque_core.engine import StaticKeys, Statics
+from calque_core.engine import Statics
 from calque_core.extend import settings_key
 from calque_pytree import PyTreeDef
+from calque_xla_backend.calls.static_keys import StaticKeys
 
 Value = Any
 Key = tuple[Any, ...]

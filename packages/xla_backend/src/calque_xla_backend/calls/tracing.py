@@ -19,13 +19,11 @@ from calque_core.config import reports
 from calque_core.engine import (
     FlatFunction,
     StaticArguments,
-    StaticKeys,
     Statics,
     arg_names,
     leaf_names,
     name_of,
     short_repr,
-    static_keys,
     with_static,
 )
 from calque_core.extend import check_arrays, describe_function, where
@@ -34,6 +32,7 @@ from calque_xla_backend.calls.cache import cache_of
 from calque_xla_backend.calls.call import Arguments, Call, TracedCall, by_position, positional_names
 from calque_xla_backend.calls.differences import differences
 from calque_xla_backend.calls.shardings import NO_SHARDINGS, FunctionShardings, constrain
+from calque_xla_backend.calls.static_keys import StaticKeys, static_keys
 from calque_xla_backend.runtime.log import log_trace
 from calque_xla_backend.runtime.profiler import phase
 

@@ -8,12 +8,12 @@ Read next: `host_calls.py`, the operations with effects; `rules/calls/while_loop
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core.engine import has_ordered
+from calque_core import Effect
 from calque_xla_backend.modules.lowering import LoweringRuleContext, ModuleContext
 from calque_xla_backend.modules.types import IrValue
 
@@ -25,6 +25,16 @@ def current_token(module_context: ModuleContext) -> IrValue:
     if module_context.token is None:
         module_context.token = hlo.create_token()
     return module_context.token
+
+
+def has_ordered(effects: Iterable[Any]) -> bool:
+    """Tell whether some effect must keep its place in the order of the program.
+
+    >>> from calque_core import Effect
+    >>> has_ordered([Effect("log")]), has_ordered([Effect("log", ordered=True)])
+    (False, True)
+    """
+    return any(isinstance(effect, Effect) and effect.ordered for effect in effects)
 
 
 def needs_token(ctx: LoweringRuleContext) -> bool:

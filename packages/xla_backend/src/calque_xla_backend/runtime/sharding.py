@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from calque_core import Mesh, PartitionSpec
-from calque_core.engine import Uncopied, axis_names_of, check_spec, describe_value, is_replicated
+from calque_core.engine import Uncopied, axis_names_of, check_spec, describe_value
 from calque_core.engine import shard_shape as shape_of_shard
 from calque_core.engine import shard_slices as slices_of_shards
 from calque_core.extend import Shape, where
@@ -122,7 +122,8 @@ class NamedSharding(Uncopied):
     @property
     def is_fully_replicated(self) -> bool:
         """Whether each device holds all elements."""
-        return is_replicated(self.mesh, self.spec)
+        sizes = self.mesh.shape
+        return PartitionSpec.UNCONSTRAINED not in self.spec and prod(sizes[name] for name in self.spec.names) == 1
 
     @property
     def is_fully_addressable(self) -> bool:

@@ -13,10 +13,11 @@ from typing import Any
 
 from calque_core import CapturedConstant, Jaxpr, api_boundary, captured_constants, evaluation, is_tracer
 from calque_core.config import reports
-from calque_core.engine import explain_comparison, here, is_debugging, narrow
+from calque_core.engine import here, is_debugging, narrow
 from calque_core.extend import describe_function, where
 from calque_xla_backend.calls.call import Call, TracedCall
 from calque_xla_backend.calls.differences import Difference, differences
+from calque_xla_backend.calls.static_keys import explain_comparison
 from calque_xla_backend.compiler import XlaCompiler
 from calque_xla_backend.runtime.log import constants_text
 from calque_xla_backend.runtime.partition import Partition, Place

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from calque_core import ShapeDtypeStruct, evaluation, is_tracer, rule_epoch, typeof
-from calque_core.engine import arg_names, as_stand_in, explain_comparison, here, is_debugging, narrow
+from calque_core.engine import arg_names, as_stand_in, here, is_debugging, narrow
 from calque_core.extend import describe_function, run_program
 from calque_core.lax import jit_p
 from calque_xla_backend.calls.call import Call, TracedCall
@@ -19,6 +19,7 @@ from calque_xla_backend.calls.compiled import CompiledCall
 from calque_xla_backend.calls.dispatch import MISSING
 from calque_xla_backend.calls.donation import DonatedArguments
 from calque_xla_backend.calls.signature import signature_of
+from calque_xla_backend.calls.static_keys import explain_comparison
 from calque_xla_backend.calls.tracing import TracedFunction
 from calque_xla_backend.compiler import XlaCompiler
 from calque_xla_backend.modules.bounds import check_fit

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from calque_autodiff.programs.jaxprs import jvp_jaxpr
 from calque_autodiff.programs.partial_eval import Place, at_places, by_place, partial_eval_jaxpr, without_repeats
-from calque_autodiff.programs.transpose import transpose_jaxpr
+from calque_autodiff.programs.transpose import is_linear, transpose_jaxpr
 from calque_autodiff.programs.zeros import with_zeros
 from calque_autodiff.traces.tangent_trace import record
 from calque_core import Jaxpr, Primitive, Var
-from calque_core.engine import chosen_branches, is_linear
+from calque_core.engine import chosen_branches
 from calque_core.extend import check_known, is_nonzero, marked, merged, settings_key, split_results, unmarked
 from calque_core.lax import cond_p
 

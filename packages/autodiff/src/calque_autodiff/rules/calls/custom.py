@@ -19,7 +19,7 @@ import numpy as np
 
 from calque_autodiff.programs.jaxprs import jvp_jaxpr, jvp_of_call, linearize_jaxpr
 from calque_autodiff.programs.partial_eval import at_places
-from calque_autodiff.programs.transpose import backward_pass, transpose_jaxpr, transpose_of_call
+from calque_autodiff.programs.transpose import backward_pass, is_linear, transpose_jaxpr, transpose_of_call
 from calque_autodiff.rules.calls.custom_batches import JvpBatch, TransposeBatch
 from calque_autodiff.traces.tangent_trace import TangentTrace, captured_by_rules, record, record_whole
 from calque_core import (
@@ -42,7 +42,6 @@ from calque_core.engine import (
     close_rules,
     copy_shared,
     here,
-    is_linear,
     no_jvp_rule,
     with_integer_zeros,
 )

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.programs.jaxprs import jvp_jaxpr
-from calque_autodiff.programs.transpose import backward_pass, transpose_jaxpr
+from calque_autodiff.programs.transpose import backward_pass, is_linear, transpose_jaxpr
 from calque_autodiff.traces.tangent_trace import record
 from calque_core import Jaxpr, add_tangents, dce_jaxpr, eval_jaxpr, instantiate_zeros
-from calque_core.engine import is_linear, zero_for
+from calque_core.engine import zero_of
 from calque_core.extend import check_known, is_nonzero, marked, merged, unmarked, zero_tangent
 from calque_core.lax import linear_call_p, linear_transpose_p
 
@@ -40,7 +40,8 @@ def tangents_along(jaxpr: Jaxpr, primals: Sequence[Value], tangents: Sequence[Va
     program, out_mask = tangent_jaxpr(jaxpr, nonzeros)
     perturbed = marked(tangents, nonzeros)
     out_dots = eval_jaxpr(program, program.consts, *primals, *perturbed) if any(out_mask) else []
-    return merged(out_mask, out_dots, map(zero_for, unmarked(jaxpr.out_avals, out_mask)))
+    zeros = [zero_of(aval.to_tangent_aval()) for aval in unmarked(jaxpr.out_avals, out_mask)]
+    return merged(out_mask, out_dots, zeros)
 
 
 def only_linear(bars: Sequence[Value], operands: Sequence[Value]) -> list[Value]:

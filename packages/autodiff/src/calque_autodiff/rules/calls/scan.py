@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 from calque_autodiff.programs.jaxprs import jvp_jaxpr
 from calque_autodiff.programs.partial_eval import partial_eval_jaxpr
-from calque_autodiff.programs.transpose import transpose_jaxpr
+from calque_autodiff.programs.transpose import is_linear, transpose_jaxpr
 from calque_autodiff.rules.calls.loops import FirstLoop, first_loop, second_loop
 from calque_autodiff.traces.tangent_trace import record
 from calque_core import Jaxpr, add_tangents, instantiate_zeros, stage
-from calque_core.engine import Loop, Mask, ScanOptions, is_linear, marked_carries, zeros_of
+from calque_core.engine import Loop, Mask, ScanOptions, marked_carries, zeros_of
 from calque_core.extend import is_nonzero, marked, merged, shaped_array, split_results, unmarked
 from calque_core.lax import scan_p
 

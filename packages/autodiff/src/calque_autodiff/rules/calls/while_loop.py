@@ -15,6 +15,7 @@ from typing import Any
 
 from calque_autodiff.programs.jaxprs import jvp_jaxpr
 from calque_autodiff.programs.partial_eval import partial_eval_jaxpr
+from calque_autodiff.programs.transpose import is_linear
 from calque_autodiff.rules.calls.linear_call import only_linear
 from calque_autodiff.rules.calls.while_backwards import Step, cut_step, linear_carries, reverse_program, without_linear
 from calque_autodiff.traces.tangent_trace import record
@@ -23,7 +24,6 @@ from calque_core.engine import (
     Mask,
     consts_first,
     exact_effects,
-    is_linear,
     marked_carries,
     rebuild,
     split_while,

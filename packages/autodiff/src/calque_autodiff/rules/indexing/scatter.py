@@ -7,14 +7,20 @@ of the other updates; of an extreme, equal updates share it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
+
+import numpy as np
 
 from calque_autodiff.rules.shapes.shape import typeof_operand
 from calque_core import Primitive, Zero, instantiate_zeros, is_undefined_primal, typeof
-from calque_core.engine import extreme_shares, is_last, product_of_others, read_windows
-from calque_core.extend import check_known, defjvp, defjvp_all, deftranspose, not_linear, zero_tangent
+from calque_core.engine import extreme_shares, product_of_others, read_windows
+from calque_core.extend import Shape, check_known, defjvp, defjvp_all, deftranspose, not_linear, zero_tangent
 from calque_core.lax import (
+    eq,
+    iota,
     mul,
+    reshape,
     scatter,
     scatter_add,
     scatter_add_p,
@@ -47,6 +53,13 @@ def def_linear_but_indices(primitive: Primitive) -> None:
 
 def_linear_but_indices(scatter_p)
 def_linear_but_indices(scatter_add_p)
+
+
+def is_last(x: Value, indices: Value, update_shape: Shape, params: dict[str, Any]) -> Value:
+    """Tell which elements of the updates a `scatter` into `x` keeps: the last update, if several go to one place."""
+    numbers = reshape(iota(np.int32, prod(update_shape)), update_shape)
+    kept = scatter(zeros_like(x, np.int32), indices, numbers, **params)
+    return eq(read_windows(kept, indices, update_shape, params, unread=-1), numbers)
 
 
 def scatter_transpose(ct: Value, x: Value, indices: Value, updates: Value, **params: Params) -> list[Value]:

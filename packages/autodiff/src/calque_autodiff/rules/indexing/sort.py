@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core.engine import elements_at, is_linear, positions, sort_by
+from calque_core import is_undefined_primal
+from calque_core.engine import elements_at, positions, sort_by
 from calque_core.extend import check_known, defjvp_all, deftranspose, is_nonzero, marked, merged, split_results
 from calque_core.lax import sort_p
 
@@ -33,7 +34,7 @@ def sort_transpose(
     keys = operands[:num_keys]
     check_known(sort_p, *keys)
     (order,) = sort_by(keys, [positions(keys[0], dimension)], dimension)
-    is_moved = [a and b for a, b in zip(is_linear(operands), is_nonzero(cts))]
+    is_moved = [a and b for a, b in zip(map(is_undefined_primal, operands), is_nonzero(cts))]
     return merged(is_moved, sort_by([order], marked(cts, is_moved), dimension))
 
 

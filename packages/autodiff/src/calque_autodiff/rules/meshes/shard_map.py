@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 from calque_autodiff.programs.jaxprs import jvp_jaxpr
 from calque_autodiff.programs.partial_eval import Place, at_places, partial_eval_jaxpr, without_repeats
-from calque_autodiff.programs.transpose import transpose_jaxpr
+from calque_autodiff.programs.transpose import is_linear, transpose_jaxpr
 from calque_autodiff.traces.tangent_trace import record
 from calque_core import Jaxpr, PartitionSpec, Var, eval_jaxpr, stage
-from calque_core.engine import AnyMesh, Mask, body_axes, is_linear
+from calque_core.engine import AnyMesh, Mask, body_axes
 from calque_core.extend import is_nonzero, marked, merged, settings_key, split_results, unmarked, where
 from calque_core.lax import div, psum, pvary, pvary_p, reshape, shard_map_p
 

@@ -7,18 +7,50 @@ batches is called once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from calque_batching.axes import matchaxis, moveaxis
-from calque_core import Primitive
-from calque_core.engine import ForEach, HostCall, HostFunction, batch_size
+from calque_core import Primitive, ShapedArray
+from calque_core.engine import HostCall, HostFunction, batch_size, name_of
 from calque_core.extend import defbatch, describe_function, shaped_array, where
 from calque_core.lax import debug_callback_p, expand_dims, io_callback_p, pure_callback_p
 
 Value = Any
 Dims = Sequence[int | None]
 Batch = tuple[list[Value], list[int | None]]
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, repr=False)
+class ForEach:
+    """A function called once for each element of a batch, in order; mapped operands have the batch axis in front."""
+
+    function: HostCall
+    is_mapped: tuple[bool, ...]
+    size: int
+
+    @property
+    def __name__(self) -> str:
+        return name_of(self.function, "")
+
+    def __repr__(self) -> str:
+        return repr(self.function)
+
+    @property
+    def result_avals(self) -> tuple[ShapedArray, ...]:
+        """The types of the stacked results."""
+        return tuple(shaped_array((self.size, *aval.shape), aval.dtype) for aval in self.function.result_avals)
+
+    def __call__(self, *operands: Value) -> list[Value]:
+        """Return the results of all elements, stacked."""
+        results = [np.empty(aval.shape, aval.dtype) for aval in self.result_avals]
+        for i in range(self.size):
+            outs = self.function(*[x[i] if mapped else x for x, mapped in zip(operands, self.is_mapped)])
+            for result, out in zip(results, outs):
+                result[i] = out
+        return results
 
 
 def _for_each(callback: HostCall, args: Sequence[Value], dims: Dims) -> tuple[ForEach, list[Value]]:

@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_batching.batch_trace import AxisData, BatchTrace
-from calque_batching.jaxprs import batch_jaxpr_axes, eval_batched
+from calque_batching.jaxprs import batch_jaxpr_axes, eval_batched, forwarded_inputs
 from calque_core import Jaxpr, Trace, current_trace, dce_jaxpr, evaluation, moveaxis, stage, typeof
 from calque_core.engine import (
     align_operands,
     as_declared,
     exact_effects,
-    forwarded_inputs,
     join_constants,
     named_axes,
     zeros_of,

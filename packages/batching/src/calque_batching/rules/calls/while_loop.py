@@ -19,12 +19,11 @@ import numpy as np
 
 from calque_batching.axes import broadcast
 from calque_batching.batch_trace import AxisData
-from calque_batching.jaxprs import batch_jaxpr_axes, batch_step, carry_in_front
+from calque_batching.jaxprs import batch_jaxpr_axes, batch_step, carry_in_front, forwarded_inputs
 from calque_core import Jaxpr, JaxprEqn, Primitive, eval_jaxpr, stage, typeof
 from calque_core.engine import (
     align_operands,
     exact_effects,
-    forwarded_inputs,
     join_constants,
     named_axes,
     nested_jaxprs,

@@ -23,7 +23,7 @@ from calque_core.errors import ShapeError
 from calque_core.frames.names import name_of
 from calque_core.frames.source import Position, at_place, describe_function
 from calque_core.traces.trace import evaluation
-from calque_core.types.avals import ShapedArray, is_array_like, shaped_array, short_repr, typeof
+from calque_core.types.avals import ShapedArray, is_array_like, short_repr, typeof
 from calque_core.types.dtypes import dtype_name
 from calque_pytree import PyTreeDef, tree_flatten
 
@@ -139,36 +139,6 @@ def _convert(x: Value, aval: ShapedArray) -> Value:
     out = np.array(x, aval.dtype, order="C")
     is_cut = aval.kind in "iu" and not x_aval.weak_type and not np.array_equal(out, x)
     return None if is_cut else out[()]
-
-
-@dataclass(frozen=True, slots=True, weakref_slot=True, repr=False)
-class ForEach:
-    """A function called once for each element of a batch, in order; mapped operands have the batch axis in front."""
-
-    function: HostCall
-    is_mapped: tuple[bool, ...]
-    size: int
-
-    @property
-    def __name__(self) -> str:
-        return name_of(self.function, "")
-
-    def __repr__(self) -> str:
-        return repr(self.function)
-
-    @property
-    def result_avals(self) -> tuple[ShapedArray, ...]:
-        """The types of the stacked results."""
-        return tuple(shaped_array((self.size, *aval.shape), aval.dtype) for aval in self.function.result_avals)
-
-    def __call__(self, *operands: Value) -> list[Value]:
-        """Return the results of all elements, stacked."""
-        results = [np.empty(aval.shape, aval.dtype) for aval in self.result_avals]
-        for i in range(self.size):
-            outs = self.function(*[x[i] if mapped else x for x, mapped in zip(operands, self.is_mapped)])
-            for result, out in zip(results, outs):
-                result[i] = out
-        return results
 
 
 _thread = threading.local()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Var
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var
 from calque_core.jaxprs.masks import marked
 from calque_core.known.programs import run_again
 from calque_core.ops.elementwise.weakness import as_declared, strong
@@ -149,9 +149,3 @@ def one_equation_jaxpr(
     """Return a jaxpr of one equation, `primitive[params]`, with the types `in_avals` and `out_avals`."""
     invars, outvars = [Var(a) for a in in_avals], [Var(a) for a in out_avals]
     return Jaxpr((), invars, [JaxprEqn(primitive, invars, outvars, params)], outvars, debug_name=jaxpr.debug_name)
-
-
-def forwarded_inputs(jaxpr: Jaxpr) -> list[int | None]:
-    """Return, for each result, the number of the argument that it repeats, or None."""
-    position: dict[Atom, int] = {v: i for i, v in enumerate(jaxpr.invars)}
-    return [position.get(v) for v in jaxpr.outvars]

@@ -80,11 +80,6 @@ def is_undefined_primal(x: object) -> bool:
     return type(x) is UndefinedPrimal
 
 
-def is_linear(operands: Sequence[Value]) -> Mask:
-    """Return a mask of the operands that need a cotangent."""
-    return [type(x) is UndefinedPrimal for x in operands]
-
-
 def is_nonzero(tangents: Sequence[Value]) -> Mask:
     """Return a mask of the tangents or cotangents that are not symbolic zeros.
 

@@ -1,4 +1,4 @@
-"""The updates of a scatter: their places, and the updates that are kept or combined.
+"""The updates of a scatter: their places, and what several updates of one place give together.
 
 The rules of derivatives, of any order, are written with these; so is `scatter_apply`.
 """
@@ -55,13 +55,6 @@ def read_windows(
     )
 
 
-def is_last(x: Value, indices: Value, update_shape: Shape, params: Params) -> Value:
-    """Tell which elements of the updates a `scatter` into `x` keeps: the last update, if several go to one place."""
-    numbers = reshape(iota(np.int32, prod(update_shape)), update_shape)
-    kept = scatter(zeros_like(x, np.int32), indices, numbers, **params)
-    return eq(read_windows(kept, indices, update_shape, params, unread=-1), numbers)
-
-
 def product_of_others(x: Value, indices: Value, updates: Value, params: Params) -> Value:
     """Return, for each element of the updates, the product of all other updates of its place in `x`."""
     shape = typeof(updates).shape
@@ -91,12 +84,6 @@ def _products_before(key: Value, values: Value) -> Value:
         return bitwise_or(left[0], right[0]), select(right[0], right[1], mul(left[1], right[1]))
 
     return associative_scan(combine, (is_first, previous))[1]
-
-
-def product_with_updates(x: Value, indices: Value, updates: Value, params: Params) -> Value:
-    """Return `scatter_mul` of these operands by operations that have derivatives of any order."""
-    factors = mul(updates, product_of_others(x, indices, updates, params))
-    return scatter(x, indices, mul(read_windows(x, indices, typeof(updates).shape, params), factors), **params)
 
 
 def extreme_shares(operands: Sequence[Value], out: Value, params: Params) -> tuple[Value, Value]:

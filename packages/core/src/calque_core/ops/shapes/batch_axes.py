@@ -1,4 +1,4 @@
-"""Moving and merging the batch axis of an array, for transformations that add an axis to values.
+"""Moving the batch axis of an array, for transformations that add an axis to values.
 
 The batch axis of a value that is the same for every element is None.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from calque_core.ops.shapes.axes import canonical_axis
 from calque_core.ops.shapes.broadcast import broadcast_in_dim
-from calque_core.ops.shapes.shape import reshape, transpose
+from calque_core.ops.shapes.shape import transpose
 from calque_core.types.avals import typeof
 
 Value = Any
@@ -59,42 +59,3 @@ def _with_axis(x: Value, axis: int, size: int) -> Value:
     shape = typeof(x).shape
     full = (*shape[:axis], size, *shape[axis:])
     return broadcast_in_dim(x, full, [i for i in range(len(full)) if i != axis])
-
-
-def merge_axis(x: Value, axis: int, into: int, groups: int = 1) -> Value:
-    """Return `x` with one axis merged into another: its outer part, but inside of the `groups` of the other axis.
-
-    `into` is the position among the other axes.
-    Shapes: x [*a, n, *b], where [*a, *b] is [*c, m, *d] -> [*c, n * m, *d].  Dtype: kept.
-
-    >>> import numpy as np
-    >>> from calque_core.engine import merge_axis
-    >>> x = np.array([[1, 2, 3, 4], [5, 6, 7, 8]])
-    >>> merge_axis(x, 0, 0), merge_axis(x, 0, 0, groups=2)
-    (array([1, 2, 3, 4, 5, 6, 7, 8]), array([1, 2, 5, 6, 3, 4, 7, 8]))
-    """
-    x = moveaxis(x, axis, into)
-    shape = typeof(x).shape
-    before, (n, m), after = shape[:into], shape[into : into + 2], shape[into + 2 :]
-    if groups > 1:
-        x = moveaxis(reshape(x, (*before, n, groups, m // groups, *after)), into, into + 1)
-    return reshape(x, (*before, n * m, *after))
-
-
-def split_axis(x: Value, axis: int, size: int, groups: int = 1) -> Value:
-    """Return `x` with an axis of `size` cut out of another one, before it: the inverse of `merge_axis`.
-
-    Shapes: x [*a, size * m, *b] -> [*a, size, m, *b].  Dtype: kept.
-
-    >>> import numpy as np
-    >>> from calque_core.engine import split_axis
-    >>> split_axis(np.arange(4), 0, 2), split_axis(np.arange(4), 0, 2, groups=2)
-    (array([[0, 1],
-           [2, 3]]), array([[0, 2],
-           [1, 3]]))
-    """
-    shape = typeof(x).shape
-    before, m, after = shape[:axis], shape[axis] // size, shape[axis + 1 :]
-    if groups > 1:
-        x = moveaxis(reshape(x, (*before, groups, size, m // groups, *after)), axis + 1, axis)
-    return reshape(x, (*before, size, m, *after))

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calque_core import Primitive, current_trace, tracing
-from calque_core.engine import extreme_shares, product_with_updates
-from calque_core.lax import mul, scatter_add, scatter_max_p, scatter_min_p, scatter_mul_p, zeros_like
+from calque_core import Primitive, current_trace, tracing, typeof
+from calque_core.engine import extreme_shares, product_of_others, read_windows
+from calque_core.lax import mul, scatter, scatter_add, scatter_max_p, scatter_min_p, scatter_mul_p, zeros_like
 from calque_jet.jet_trace import JetTrace
 from calque_jet.series import Coefficient, Result, Series
 
@@ -26,6 +26,12 @@ def scatter_mul_jet(primals: Sequence[Value], series: Sequence[Series], **params
         x, indices, updates = (trace.value(x, s) for x, s in zip(primals, series))
         _, (out_series,) = trace.split([product_with_updates(x, indices, updates, params)])
     return scatter_mul_p.bind(*primals, **params), out_series
+
+
+def product_with_updates(x: Value, indices: Value, updates: Value, params: dict[str, Any]) -> Value:
+    """Return `scatter_mul` of these operands by operations that have derivatives of any order."""
+    factors = mul(updates, product_of_others(x, indices, updates, params))
+    return scatter(x, indices, mul(read_windows(x, indices, typeof(updates).shape, params), factors), **params)
 
 
 def def_extreme(primitive: Primitive) -> None:
