@@ -182,10 +182,9 @@ def _positive_betaln(a: Value, b: Value) -> Value:
     p = lax.select(are_large, a, 8.0)
     total = lax.add(p, q)
     series = lax.sub(lax.add(stirling_series(p), stirling_series(q)), stirling_series(total))
-    first = lax.mul(lax.sub(p, 0.5), lax.neg(lax.log1p(lax.div(q, p))))
-    second = _times_log1p(q, p, q)
-    halves = lax.sub(math.log(2 * math.pi) / 2, lax.mul(0.5, lax.log(q)))
-    both = lax.add(lax.add(series, halves), lax.sub(first, second))
+    powers = lax.add(lax.mul(p, lax.log1p(lax.div(q, p))), _times_log1p(lax.sub(q, 0.5), p, q))
+    half = lax.sub(math.log(2 * math.pi) / 2, lax.mul(0.5, lax.log(p)))  # that of q is in the powers
+    both = lax.sub(lax.add(series, half), powers)
     return lax.select(are_large, both, lax.select(is_large, mixed, small))
 
 
