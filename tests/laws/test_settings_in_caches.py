@@ -152,6 +152,7 @@ CONTAINERS = {
     "calque_core.primitives.families.columns": "a registry: names of modules",
     "calque_core.primitives.families._absent": "names of modules",
     "calque_core.primitives.families._packages": "a registry: names of packages",
+    "calque_core.primitives.families.readers": "a registry: names of packages",
     "calque_core.traces.trace.plain_types": "a registry: classes",
     "calque_xla_backend.compiler._compilers": "holds its key, the options; its programs are keyed by settings",
     "calque_xla_backend.compilation_cache.key._storable_targets": "a registry: digests",

@@ -159,14 +159,14 @@ def test_sums_of_exponentials_do_not_overflow():
 @pytest.mark.parametrize(
     ("call", "kind", "words"),
     [
-        (lambda: special.expit(1j), TypeError, "expit of complex128.* complex numbers are not supported"),
+        (lambda: special.expit(1j), TypeError, "expit of ~complex128.* complex numbers are not supported"),
         (lambda: special.factorial(3, exact=True), ValueError, "exact=True needs integers of any length"),
         (lambda: special.comb(3, 2, exact=True), ValueError, "comb.*exact=True needs integers.*Use math.comb"),
         (lambda: special.bernoulli(-1), ValueError, "bernoulli.*n is -1. Give the last index"),
         (lambda: special.bessel_jn(1.0, v=-1), ValueError, "bessel_jn.*v is -1. Give the greatest order"),
         (lambda: special.sph_harm_y(1, 0, 0.5, 0.5, diff_n=1), ValueError, "diff_n is 1. Differentiate the function"),
         (lambda: special.hyp2f1(1.0, 1.0, 2.0, 1j), TypeError, "hyp2f1 of .*complex numbers are not supported"),
-        (lambda: special.dawsn(1j), TypeError, "dawsn of complex128.* complex numbers are not supported"),
+        (lambda: special.dawsn(1j), TypeError, "dawsn of ~complex128.* complex numbers are not supported"),
         (lambda: special.multigammaln(3.0, 0), ValueError, "multigammaln.*d is 0. Give the dimension"),
         (lambda: special.softmax(np.ones(3), axis=1), ValueError, "softmax.*axis"),
     ],
