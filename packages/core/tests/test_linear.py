@@ -107,3 +107,8 @@ def test_masks_tell_the_placeholders_by_their_class():
     aval = ShapedArray((), "float64")
     assert is_nonzero([0.0, Zero(aval)]) == [True, False]
     assert is_linear([0.0, UndefinedPrimal(aval)]) == [False, True]
+
+
+def test_a_symbolic_zero_has_the_shape_and_the_dtype_of_its_array():
+    zero = zero_tangent(np.ones((2, 3), np.float32))
+    assert (zero.shape, zero.dtype) == ((2, 3), np.float32)
