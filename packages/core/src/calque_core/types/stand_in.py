@@ -61,7 +61,7 @@ class ShapeDtypeStruct:
         >>> ShapeDtypeStruct.like(np.zeros((2, 3)))
         ShapeDtypeStruct(shape=(2, 3), dtype=float64)
         """
-        aval = x if isinstance(x, AbstractValue) else typeof(x)
+        aval: Any = x if isinstance(x, AbstractValue) else typeof(x)
         sharding = getattr(x, "sharding", None)
         return cls(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type, vma=aval.vma)
 
