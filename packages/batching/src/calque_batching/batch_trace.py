@@ -50,12 +50,14 @@ Params = Mapping[str, Any]
 class AxisData(NamedTuple):
     """A mapped axis: its name, which may be None, its size, and the treatment of primitives without a batching rule.
 
-    `missing` is "error", or "loop": such a primitive runs for one element after the other.
+    `missing` is "error", or "loop": such a primitive runs for one element after the other.  `mesh_axes` are the axes of
+    a mesh that divide it where the program divides arrays.
     """
 
     name: Any
     size: int
     missing: Literal["error", "loop"] = "error"
+    mesh_axes: tuple[Any, ...] = ()
 
     def apply(
         self, fun: Callable[..., Sequence[Value]], args: Sequence[Value], dims: Sequence[int | None]

@@ -24,7 +24,7 @@ from calque_batching.verbs.mapped_axes import (
 )
 from calque_batching.verbs.pieces import results_in_pieces
 from calque_batching.verbs.vmappable import Containers, leaf_test, spec_types, vmappables
-from calque_core import api_boundary, current_trace, tracing
+from calque_core import PartitionSpec, api_boundary, current_trace, tracing
 from calque_core.engine import (
     FlatFunction,
     FlatPrimals,
@@ -47,7 +47,7 @@ Axes = Any
 
 
 @api_boundary
-def vmap(
+def vmap(  # noqa: PLR0913  two more than jax has
     fun: Callable[P, Any],
     in_axes: Axes = 0,
     out_axes: Axes = 0,
@@ -56,6 +56,7 @@ def vmap(
     missing: Literal["error", "loop"] = "error",
     *,
     batch_size: int | None = None,
+    spmd_axis_name: Any = None,
 ) -> Callable[P, Any]:
     """Return a function that maps `fun` over one axis of its arguments, computing all elements at once.
 
@@ -70,6 +71,8 @@ def vmap(
     An operation without a batching rule is an error, or with `missing="loop"` runs for one element after the other.
     With `batch_size=k`, pieces of k elements are computed one after the other, which needs the memory of one piece;
     `fun` is then traced as by `scan`, and once more if the last piece is smaller.
+    `spmd_axis_name`, a name or a tuple of names, are axes of a mesh that divide the mapped axis in the sharding
+    constraints and the `shard_map`s of `fun`, which must not use them themselves.
     Shapes: x [.., n, ..] -> [.., n, ..].
     Raises: ValueError if the mapped axes differ in size, an axis is out of range, `axis_name` is the name of an axis
     of the mesh in `shard_map`, or `batch_size` is not positive or stands beside `axis_name`; TypeError if `in_axes` or
@@ -83,6 +86,7 @@ def vmap(
     check_callable(fun, "vmap")
     caller = f"vmap of {describe_function(fun)}"
     _check_options(caller, in_axes, axis_name, axis_size, missing)
+    mesh_axes = _mesh_axes(caller, spmd_axis_name)
     if batch_size is not None:
         _check_batch_size(caller, batch_size, axis_name)
 
@@ -106,7 +110,7 @@ def vmap(
         dims, size = mapped_axes(caller, leaves, names, axes, axis_size)
         if batch_size is not None and size is not None and size > batch_size and any(d is not None for d in dims):
             _check_arrays_alone(caller, leaves, dims, names)
-            piece = vmap(_with_result(flat, fun), tuple(dims), out_axes, missing=missing)
+            piece = vmap(_with_result(flat, fun), tuple(dims), out_axes, missing=missing, spmd_axis_name=spmd_axis_name)
             return results_in_pieces(
                 piece,
                 leaves,
@@ -116,7 +120,7 @@ def vmap(
             )
         if axis_name is not None:
             check_free_name(caller, axis_name)
-        trace = BatchTrace(current_trace(), AxisData(axis_name, size or 0, missing))
+        trace = BatchTrace(current_trace(), AxisData(axis_name, size or 0, missing, mesh_axes))
         record_call(trace, fun)
         containers = Containers(caller, trace, size)
         with tracing(trace):
@@ -158,6 +162,15 @@ def _with_result(flat: FlatFunction, fun: Any) -> Callable[..., Any]:
         return flat.out_tree.unflatten(outs)
 
     return of_leaves
+
+
+def _mesh_axes(caller: str, spmd_axis_name: Any) -> tuple[Any, ...]:
+    """Return the axes of a mesh that divide the mapped axis: none for None."""
+    try:
+        return PartitionSpec(spmd_axis_name).names
+    except TypeError:
+        message = f"{caller} got spmd_axis_name={spmd_axis_name!r}. Give a name, or a tuple of names, of mesh axes."
+        raise TypeError(message) from None
 
 
 def _check_batch_size(caller: str, batch_size: Any, axis_name: Any) -> None:

@@ -194,7 +194,7 @@ _CHAPTERS = {
         "calque_core.meshes.shards": "axis_names_of, check_spec, shard_shape, full_shape, shard_slices, is_replicated",
         "calque_core.ops.meshes.shard_specs": "body_axes, manual_mesh",
         "calque_core.ops.meshes.shard_map": "shard_type",
-        "calque_core.ops.meshes.varying": "as_varying",
+        "calque_core.ops.meshes.varying": "as_varying, widened",
     },
     "Functions of NumPy's": {
         "calque_core.engine": "numpy_functions",

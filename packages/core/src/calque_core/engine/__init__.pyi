@@ -183,7 +183,7 @@ from calque_core.meshes.shards import (
 )
 from calque_core.ops.meshes.shard_specs import body_axes as body_axes, manual_mesh as manual_mesh
 from calque_core.ops.meshes.shard_map import shard_type as shard_type
-from calque_core.ops.meshes.varying import as_varying as as_varying
+from calque_core.ops.meshes.varying import as_varying as as_varying, widened as widened
 from calque_core.engine import numpy_functions as numpy_functions
 
 __all__ = [
@@ -224,5 +224,5 @@ __all__ = [
     "register_devices", "known_devices", "requested_cpu_devices", "fix_cpu_devices", "requested_platforms",
     "fix_platforms", "requested_device_memory", "fix_device_memory", "AnyMesh", "axes_of_mesh", "axes_text",
     "UNCONSTRAINED", "names_of", "axis_names_of", "check_spec", "shard_shape", "full_shape", "shard_slices",
-    "is_replicated", "body_axes", "manual_mesh", "shard_type", "as_varying", "numpy_functions",
+    "is_replicated", "body_axes", "manual_mesh", "shard_type", "as_varying", "widened", "numpy_functions",
 ]
