@@ -26,6 +26,7 @@ _CHAPTERS = {
         "calque_autodiff.custom.custom_jvp": "custom_jvp",
         "calque_autodiff.custom.custom_vjp": "custom_vjp, custom_gradient, CustomVJPPrimal",
         "calque_autodiff.custom.custom_rules": "custom_rules",
+        "calque_autodiff.custom.closures": "closure_convert",
         # SymbolicZero: the field's name for a zero tangent under symbolic_zeros=True
         "calque_core": "Zero as SymbolicZero",
     },

@@ -14,6 +14,7 @@ from calque_autodiff.custom.custom_vjp import (
     custom_vjp as custom_vjp, custom_gradient as custom_gradient, CustomVJPPrimal as CustomVJPPrimal,
 )
 from calque_autodiff.custom.custom_rules import custom_rules as custom_rules
+from calque_autodiff.custom.closures import closure_convert as closure_convert
 from calque_core import (
     Zero as SymbolicZero, Zero as Zero, UndefinedPrimal as UndefinedPrimal, is_undefined_primal as is_undefined_primal,
     instantiate_zeros as instantiate_zeros, add_tangents as add_tangents,
@@ -42,10 +43,10 @@ __version__: str
 __all__ = [
     "jvp", "linearize", "vjp", "LinearFunction", "grad", "value_and_grad", "linear_transpose", "stop_gradient",
     "custom_root", "custom_linear_solve", "linear_call", "custom_jvp", "custom_vjp", "custom_gradient",
-    "CustomVJPPrimal", "custom_rules", "SymbolicZero", "checkpoint", "remat", "checkpoint_name", "checkpoint_policies",
-    "saved_residuals", "print_saved_residuals", "jvp_jaxpr", "linearize_jaxpr", "partial_eval_jaxpr", "transpose_jaxpr",
-    "backward_pass", "defjvp", "defjvp_all", "deflinear", "defbilinear", "deftranspose", "zero_derivative",
-    "not_linear", "primitive_jvps", "primitive_transposes", "Zero", "UndefinedPrimal", "is_undefined_primal",
-    "instantiate_zeros", "add_tangents", "JVPTrace", "JVPTracer", "TangentTrace", "check_grads", "check_jvp",
-    "check_vjp",
+    "CustomVJPPrimal", "custom_rules", "closure_convert", "SymbolicZero", "checkpoint", "remat", "checkpoint_name",
+    "checkpoint_policies", "saved_residuals", "print_saved_residuals", "jvp_jaxpr", "linearize_jaxpr",
+    "partial_eval_jaxpr", "transpose_jaxpr", "backward_pass", "defjvp", "defjvp_all", "deflinear", "defbilinear",
+    "deftranspose", "zero_derivative", "not_linear", "primitive_jvps", "primitive_transposes", "Zero",
+    "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros", "add_tangents", "JVPTrace", "JVPTracer",
+    "TangentTrace", "check_grads", "check_jvp", "check_vjp",
 ]

@@ -20,7 +20,8 @@ _CHAPTERS = {
     },
     "functions with derivative rules of their own": {
         "calque_autodiff": (
-            "custom_jvp, custom_vjp, custom_gradient, custom_rules, custom_root, custom_linear_solve, linear_call"
+            "custom_jvp, custom_vjp, custom_gradient, custom_rules, closure_convert, custom_root, custom_linear_solve, "
+            "linear_call"
         ),
     },
     "residuals of a derivative": {
