@@ -13,6 +13,7 @@ _CHAPTERS = {
     "derivatives of functions": {
         "calque_autodiff.verbs.forward": "jvp",
         "calque_autodiff.verbs.linearize": "linearize, vjp",
+        "calque_autodiff.verbs.saved_inputs": "saved_input_vjp",
         "calque_autodiff.verbs.linear_functions": "LinearFunction",
         "calque_autodiff.verbs.gradient": "grad, value_and_grad",
         "calque_autodiff.verbs.linear_transpose": "linear_transpose",

@@ -2,6 +2,7 @@
 
 from calque_autodiff.verbs.forward import jvp as jvp
 from calque_autodiff.verbs.linearize import linearize as linearize, vjp as vjp
+from calque_autodiff.verbs.saved_inputs import saved_input_vjp as saved_input_vjp
 from calque_autodiff.verbs.linear_functions import LinearFunction as LinearFunction
 from calque_autodiff.verbs.gradient import grad as grad, value_and_grad as value_and_grad
 from calque_autodiff.verbs.linear_transpose import linear_transpose as linear_transpose
@@ -41,8 +42,8 @@ from calque_autodiff.verbs.test_util import check_grads as check_grads, check_jv
 __version__: str
 
 __all__ = [
-    "jvp", "linearize", "vjp", "LinearFunction", "grad", "value_and_grad", "linear_transpose", "stop_gradient",
-    "custom_root", "custom_linear_solve", "linear_call", "custom_jvp", "custom_vjp", "custom_gradient",
+    "jvp", "linearize", "vjp", "saved_input_vjp", "LinearFunction", "grad", "value_and_grad", "linear_transpose",
+    "stop_gradient", "custom_root", "custom_linear_solve", "linear_call", "custom_jvp", "custom_vjp", "custom_gradient",
     "CustomVJPPrimal", "custom_rules", "closure_convert", "SymbolicZero", "checkpoint", "remat", "checkpoint_name",
     "checkpoint_policies", "saved_residuals", "print_saved_residuals", "jvp_jaxpr", "linearize_jaxpr",
     "partial_eval_jaxpr", "transpose_jaxpr", "backward_pass", "defjvp", "defjvp_all", "deflinear", "defbilinear",

@@ -26,7 +26,8 @@ _CHAPTERS = {
     },
     "residuals of a derivative": {
         "calque_autodiff": (
-            "checkpoint, remat, checkpoint_name, checkpoint_policies, saved_residuals, print_saved_residuals"
+            "checkpoint, remat, checkpoint_name, checkpoint_policies, saved_residuals, print_saved_residuals, "
+            "saved_input_vjp"
         ),
     },
     "checking derivatives": {"calque_autodiff": "check_grads"},
