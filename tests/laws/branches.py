@@ -79,6 +79,7 @@ BRANCHES = [
     ),
     Row("conds nested", nested_branches, (VECTOR, COUNT)),
     Row("cond skips", lambda flow, x: flow.cond(x[0] > 0, lambda x: x * x, lax.cos, x, batched="skip"), (VECTOR,)),
+    Row("cond maps", lambda flow, x: flow.cond(x[0] > 0, lambda x: x * x, lax.cos, x, batched="map"), (VECTOR,)),
     Row("cond guards", guarded, (VECTOR,)),
     Row("cond under grad", branch_of_grad, (VECTOR,)),
     Row("cond of jit", lambda flow, x, y: flow.cond(x[0] > 0, jit(lambda z: z * y), jit(lax.sin), x), (VECTOR, VECTOR)),

@@ -135,6 +135,11 @@ def deep_and_counted(flow, xs, n):
 WHILES = [
     Row("while", settled, (VECTOR, NUMBER)),
     Row("while to a root", newton, (POSITIVE,)),
+    Row(
+        "while of one element after the other",
+        lambda flow, x: flow.while_loop(lambda v: v < 9.0, lambda v: 2.0 * v + 1.0, x, batched="map"),
+        (POSITIVE,),
+    ),
     Row("while that never runs", lambda flow, x: flow.while_loop(lambda v: v[0] > 9.0, lax.sin, x), (VECTOR,)),
     Row("while of integers", steps_of_collatz, (COUNT, VECTOR)),
     Row("while of unused carries", unused_in_while, (VECTOR, VECTOR, COUNT)),

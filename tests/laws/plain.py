@@ -43,6 +43,7 @@ def while_loop(
     *,
     max_steps: int | None = None,
     checkpoints: int | None = None,
+    batched: str = "select",
 ) -> Any:
     value, steps = strong(init_val), 0
     while steps != max_steps and cond_fun(value):

@@ -19,7 +19,7 @@ def guarded_log(batched):
     return lambda x: lax.cond(lax.gt(x, 0.0), lax.log, line, x, batched=batched)
 
 
-@pytest.fixture(params=["select", "skip"])
+@pytest.fixture(params=["select", "skip", "map"])
 def guarded(request):
     return guarded_log(request.param)
 
@@ -42,7 +42,7 @@ def test_derivatives_of_the_batch_are_those_of_the_branches_taken(guarded):
 
 
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
-@pytest.mark.parametrize("batched", ["select", "skip"])
+@pytest.mark.parametrize("batched", ["select", "skip", "map"])
 def test_an_operand_shared_by_all_elements_gets_no_nan_from_those_that_do_not_take_the_branch(batched):
     def quotient(x, w):
         return lax.cond(lax.gt(x, 0.0), lambda: lax.reduce_sum(lax.div(w, x)), lambda: 0.0, batched=batched)

@@ -39,3 +39,21 @@ def test_its_derivatives_are_those_of_the_elements(size):
     ):
         for found, want in zip(derive(f), derive(one_by_one)):
             np.testing.assert_allclose(found, want, 1e-12, 1e-14)
+
+
+@pytest.mark.parametrize("size", [1, 4, 5, 6])
+def test_derivatives_of_a_vmap_in_pieces_are_those_of_the_elements(size):
+    def values(xs, weights, **options):
+        return lax.reduce_sum(
+            vmap(lambda x, w: lax.sin(x * w) * x, in_axes=(0, None), out_axes=1, **options)(xs, weights)
+        )
+
+    dots = np.cos(XS), np.array([1.0, 0.3])
+    for derive in (
+        lambda f: grad(f, (0, 1))(XS, WEIGHTS),
+        lambda f: jit(grad(f, (0, 1)))(XS, WEIGHTS),
+        lambda f: jvp(f, (XS, WEIGHTS), dots),
+    ):
+        found = derive(lambda xs, weights: values(xs, weights, batch_size=size))
+        for x, y in zip(found, derive(values)):
+            np.testing.assert_allclose(x, y, 1e-12, 1e-14)

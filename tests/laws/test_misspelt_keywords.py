@@ -20,7 +20,11 @@ SPELLINGS = [
     (calque.jacrev, "argnum", "Did you mean 'argnums'?"),
     (calque.hessian, "argnum", "Did you mean 'argnums'?"),
     (calque.vmap, "in_axis", "Did you mean 'in_axes'?"),
-    (calque.vmap, "static_argnums", "It takes fun, in_axes, out_axes, axis_name, axis_size, missing."),
+    (
+        calque.vmap,
+        "static_argnums",
+        "It takes fun, in_axes, out_axes, axis_name, axis_size, missing, batch_size, spmd_axis_name.",
+    ),
     (calque.checkpoint, "static_argnum", "Did you mean 'static_argnums'?"),
     (calque.linearize, "hasaux", "Did you mean 'has_aux'?"),
 ]

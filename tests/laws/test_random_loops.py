@@ -157,7 +157,7 @@ STEPS = {
 }
 
 places = st.integers(0, 9)
-batchings, results = st.sampled_from(["select", "skip"]), st.sampled_from(["both", "ys", "last"])
+batchings, results = st.sampled_from(["select", "skip", "map"]), st.sampled_from(["both", "ys", "last"])
 kinds = st.sampled_from(sorted(KINDS))
 rules = st.integers(0, 9).flatmap(lambda i: kinds if i > 6 else st.none())
 plain_steps = st.one_of(

@@ -14,7 +14,18 @@ from transformations import batch_of, check_stack, is_mapped
 
 from calque_autodiff import jvp, linearize, vjp
 from calque_batching import vmap
-from calque_core import check_jaxpr, dce_jaxpr, eval_jaxpr, jaxpr_as_fun, jaxpr_equal, make_jaxpr
+from calque_core import (
+    AbstractMesh,
+    check_jaxpr,
+    dce_jaxpr,
+    eval_jaxpr,
+    jaxpr_as_fun,
+    jaxpr_equal,
+    lax,
+    make_jaxpr,
+    shard_map,
+)
+from calque_core import PartitionSpec as P
 from calque_core.extend import marked
 from calque_jet import jet
 
@@ -176,3 +187,15 @@ def outcomes(request):
 def test_compiled(program, size, check, outcomes, request):
     claim = request.node.callspec.id
     assert outcomes[claim] == "ok", outcomes[claim]
+
+
+def test_a_batch_divided_by_a_mesh_axis_has_the_derivatives_of_one_that_is_whole():
+    mesh = AbstractMesh((2, 4), ("b", "i"))
+    body = lambda x, w: lax.psum(lax.sin(x * w), "i") * w
+    element = shard_map(body, mesh=mesh, in_specs=(P("i"), P()), out_specs=P())
+    x, w = np.linspace(-1.0, 1.0, 32).reshape(4, 8), 0.7
+    pulls = [
+        vjp(vmap(element, (0, None), **options), x, w)[1](np.ones((4, 2))) for options in ({}, {"spmd_axis_name": "b"})
+    ]
+    for whole, divided in zip(*pulls):
+        np.testing.assert_allclose(divided, whole, 1e-12)

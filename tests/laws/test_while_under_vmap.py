@@ -14,9 +14,9 @@ from calque_xla_backend import jit
 X = np.array([0.2, 3.1, 1.0, 7.7, 0.5])  # of which some take no step, and none as many as another
 
 
-def to_its_root(x):
+def to_its_root(x, batched="select"):
     """Take roots of what is above a half: of less there is none, and its derivative is a nan."""
-    return lax.while_loop(lambda v: v > 0.5, lambda v: lax.sqrt(v - 0.45), x)
+    return lax.while_loop(lambda v: v > 0.5, lambda v: lax.sqrt(v - 0.45), x, batched=batched)
 
 
 def to_its_log(x, weight):
@@ -50,6 +50,17 @@ def test_derivatives_of_the_batch_are_those_of_the_steps_taken(around):
     np.testing.assert_allclose(around(grad(total))(X), SLOPES, 1e-12)
     np.testing.assert_allclose(around(lambda x: jvp(total, (x,), (np.ones(5),))[1])(X), SLOPES.sum(), 1e-12)
     np.testing.assert_allclose(around(grad(lambda x: lax.reduce_sum(grad(total)(x))))(X), CURVES, 1e-12)
+
+
+@pytest.mark.parametrize("around", [lambda f: f, jit], ids=["evaluated", "compiled"])
+def test_loops_of_one_element_after_the_other_have_the_derivatives_of_the_steps_taken(around):
+    alone = lambda x: to_its_root(x, "map")
+    total = lambda x: lax.reduce_sum(vmap(alone)(x))
+    np.testing.assert_allclose(around(vmap(alone))(X), [written_out(x) for x in X], 1e-15)
+    np.testing.assert_allclose(around(vmap(grad(alone)))(X), SLOPES, 1e-12)
+    np.testing.assert_allclose(around(grad(total))(X), SLOPES, 1e-12)
+    np.testing.assert_allclose(around(lambda x: jvp(total, (x,), (np.ones(5),))[1])(X), SLOPES.sum(), 1e-12)
+    np.testing.assert_allclose(around(vmap(grad(grad(alone))))(X), CURVES, 1e-12)
 
 
 def test_a_value_shared_by_all_elements_gets_no_nan_from_those_that_are_done():

@@ -8,6 +8,7 @@ import pytest
 from calque_autodiff import (
     checkpoint,
     checkpoint_name,
+    custom_vjp,
     defjvp_all,
     grad,
     jvp,
@@ -263,3 +264,15 @@ def test_names_and_barriers_are_linear(laws):
     assert counted(make_jaxpr(linearize(lambda x: checkpoint_name(x, "x"), 1.0)[1])(np.float64(1.0))) == {}
     x_bar, y_bar = vjp(lambda x, y: lax.optimization_barrier((x, y))[0], 1.0, 2.0)[1](3.0)
     assert (x_bar, y_bar) == (3.0, 0.0)
+
+
+def test_the_forward_half_of_a_custom_vjp_runs_in_both_passes_and_its_residuals_in_the_second():
+    @custom_vjp
+    def doubled(x):
+        return x + x
+
+    doubled.defvjp(lambda x: (lax.mul(x, 2.0), lax.exp(x)), lambda residual, ct: (residual * ct,))
+    jaxpr = make_jaxpr(grad(lambda x: checkpoint(lambda x: lax.sin(doubled(x)))(x)))(np.float64(1.0))
+    first, second = [eqn.params["jaxpr"] for eqn in jaxpr.eqns if "jaxpr" in eqn.params]
+    assert [eqn.primitive.name for eqn in first.eqns] == ["mul", "sin"]
+    assert {"mul", "exp", "cos"} <= {eqn.primitive.name for eqn in second.eqns}

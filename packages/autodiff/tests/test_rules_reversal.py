@@ -32,14 +32,16 @@ def one_by_one(count, state, bars):
 @pytest.mark.parametrize("places", [1, 2, 3, 6, 16])
 def test_states_are_undone_in_order_whatever_the_number_of_places(places):
     state, bars = [np.int64(5), np.int64(2)], [np.int64(1)]
-    run = lambda count: run_backwards(count, places, step, undo, state, bars)
+    run = lambda count: run_backwards(count, {"checkpoints": places}, step, undo, state, bars)
     jaxpr = make_jaxpr(run)(np.int64(0))
     for count in (*range(9), 20, 57):
         assert eval_jaxpr(jaxpr, jaxpr.consts, np.int64(count)) == one_by_one(count, state, bars)
 
 
 def test_without_a_state_nothing_is_kept():
-    double = lambda count: run_backwards(count, 4, step, lambda _, bars: [2 * bars[0]], [], [np.int64(1)])
+    double = lambda count: run_backwards(
+        count, {"checkpoints": 4}, step, lambda _, bars: [2 * bars[0]], [], [np.int64(1)]
+    )
     assert double(np.int64(5)) == [32]
     assert "dynamic" not in str(make_jaxpr(double)(np.int64(5)))
 

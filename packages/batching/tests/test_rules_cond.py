@@ -5,7 +5,8 @@ from calque_batching import vmap
 from calque_core import Primitive, ShapedArray, lax, make_jaxpr
 from calque_core.lax import cond, cond_p
 
-POLICIES = ("select", "skip")
+TOGETHER = ("select", "skip")  # for all elements at once
+POLICIES = (*TOGETHER, "map")
 XS = np.array([-1.0, 0.0, 4.0])
 
 
@@ -156,6 +157,18 @@ def test_skip_runs_a_branch_only_if_some_element_takes_it():
     assert runs == [(2,)]
 
 
+def test_map_runs_the_branch_of_each_element_alone_and_in_order():
+    runs = []
+    noted_p = Primitive("noted", effects=frozenset(["print"]))
+    noted_p.def_impl(lambda x: runs.append(float(x)) or np.negative(x))
+    noted_p.def_abstract_eval(lambda x_aval: x_aval)
+
+    choose = vmap(lambda p, x: cond(p, noted_p.bind, lambda x: x, x, batched="map"))
+
+    assert choose(np.array([True, False, True]), np.arange(3.0)).tolist() == [0.0, 1.0, -2.0]
+    assert runs == [0.0, 2.0]
+
+
 @pytest.mark.parametrize("batched", POLICIES)
 def test_nested_vmaps_of_cond_agree_with_loops(batched):
     def choose(p, x):
@@ -191,7 +204,7 @@ def test_error_refuses_a_mapped_predicate_with_the_users_line():
         vmap(choose)(XS)
 
 
-@pytest.mark.parametrize("batched", POLICIES)
+@pytest.mark.parametrize("batched", TOGETHER)
 def test_an_effect_in_a_branch_is_refused_under_a_mapped_predicate(batched):
     print_p = Primitive("print", effects=frozenset(["print"]))
     print_p.def_impl(lambda x: x)
@@ -223,7 +236,7 @@ def test_a_branch_that_names_the_axis_is_batched_without_mapped_operands(pred):
     assert vmap(choose, axis_name="i")(np.zeros(3, np.int32)).tolist() == ([0, 1, 2] if pred else [0, 0, 0])
 
 
-@pytest.mark.parametrize("batched", POLICIES)
+@pytest.mark.parametrize("batched", TOGETHER)
 def test_every_element_takes_part_in_a_sum_inside_a_branch(batched):
     def choose(x):
         return cond(lax.gt(x, 0.0), lambda: lax.psum(x, "i"), lambda: x, batched=batched)
@@ -231,8 +244,19 @@ def test_every_element_takes_part_in_a_sum_inside_a_branch(batched):
     assert vmap(choose, axis_name="i")(XS).tolist() == [-1.0, 0.0, 3.0]
 
 
-def test_a_select_of_no_elements_gives_empty_results():
-    out = vmap(lambda p: cond(p, lambda: 1.0, lambda: 2.0, batched="skip"))(np.zeros(0, bool))
+def test_map_refuses_a_branch_that_names_the_axis():
+    choose = lambda x: cond(lax.gt(x, 0.0), lambda: lax.psum(x, "i"), lambda: x, batched="map")
+    message = (
+        r"cond at test_rules_cond.py:\d+ .* got batched='map' .*, but a branch names the axis 'i' of the vmap\. An "
+        r"element that runs alone does not see the others; use batched='select'\."
+    )
+    with pytest.raises(ValueError, match=message):
+        vmap(choose, axis_name="i")(XS)
+
+
+@pytest.mark.parametrize("batched", POLICIES)
+def test_a_choice_for_no_elements_gives_empty_results(batched):
+    out = vmap(lambda p: cond(p, lambda: 1.0, lambda: 2.0, batched=batched))(np.zeros(0, bool))
 
     assert (out.shape, out.dtype) == ((0,), np.float64)
 

@@ -35,7 +35,7 @@ def test_associative_scan_of_matrices_maps(check_batching):
     check_batching(lambda xs: [associative_scan(lax.max, xs, axis=1)], [(2, 3)], ["float64"])
 
 
-@pytest.mark.parametrize("batched", ["select", "skip"])
+@pytest.mark.parametrize("batched", ["select", "skip", "map"])
 def test_switch_maps_with_indices_out_of_range(batched, check_batching):
     def fun(index, x, y):
         return switch(index, BRANCHES, x, y, batched=batched)

@@ -344,3 +344,45 @@ def test_other_elements_see_the_last_values_of_a_finished_element():
     assert steps.tolist() == [0, 1, 3]
     assert x.tolist() == [1, 2, 8]
     assert seen.tolist() == [0, 3, 1 + 2 + 4]
+
+
+# One element after the other
+
+
+def halvings(x, **how):
+    return while_loop(lambda s: s[0] > 1.0, lambda s: (s[0] / 2.0, s[1] + 1), (x, np.int64(0)), **how)
+
+
+@pytest.mark.parametrize("max_steps", [None, 9])
+@pytest.mark.parametrize("xs", [[], [0.5], [3.0, 0.5, 100.0]])
+def test_map_gives_the_results_of_single_loops(xs, max_steps):
+    xs = np.array(xs)
+    values, counts = vmap(lambda x: halvings(x, batched="map", max_steps=max_steps))(xs)
+    assert counts.tolist() == [halvings(x)[1] for x in xs]
+    np.testing.assert_array_equal(values, [halvings(x)[0] for x in xs])
+
+
+def test_map_takes_the_steps_of_each_element_alone_and_in_order():
+    seen = []
+    noted_p = Primitive("noted", effects=frozenset(["print"]))
+    noted_p.def_impl(lambda x: seen.append(float(x)) or x - 1.0)
+    noted_p.def_abstract_eval(lambda x_aval: x_aval)
+
+    vmap(lambda x: while_loop(lambda v: v > 0.0, noted_p.bind, x, batched="map"))(np.array([2.0, 0.0, 1.0]))
+
+    assert seen == [2.0, 1.0, 1.0]
+
+
+def test_map_is_one_loop_if_the_condition_is_the_same_for_all_elements():
+    f = lambda n, x: while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] * 2.0), (0, x), batched="map")[1]
+    (eqn,) = loops(vmap(f, (None, 0)), 3, np.ones(4))
+    assert (eqn.params["batched"], eqn.outvars[1].aval.shape) == ("map", (4,))
+
+
+def test_map_refuses_a_loop_that_names_the_axis():
+    f = lambda x: while_loop(lambda v: v < 9.0, lambda v: v + lax.psum(v, "i"), x, batched="map")
+    message = (
+        r"while_loop at .* got batched='map' .*, but the loop names the axis 'i' of the vmap\. An element that runs"
+    )
+    with pytest.raises(ValueError, match=message):
+        vmap(f, axis_name="i")(np.ones(3))

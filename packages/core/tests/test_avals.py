@@ -386,6 +386,29 @@ def test_a_stand_in_is_no_value():
         make_jaxpr(lambda x: x * spec)(np.float32(1))
 
 
+@pytest.mark.parametrize("x", [np.ones((2, 3), np.float32), ShapedArray((2, 3), np.float32)])
+def test_a_stand_in_is_made_like_an_array_or_a_type(x):
+    assert ShapeDtypeStruct.like(x) == ShapeDtypeStruct((2, 3), "float32")
+    assert ShapeDtypeStruct.like(ShapeDtypeStruct.like(x)) == ShapeDtypeStruct.like(x)
+
+
+def test_a_stand_in_like_a_scalar_or_a_tracer_has_its_type():
+    seen = []
+    make_jaxpr(lambda x: seen.append(ShapeDtypeStruct.like(x)))(np.zeros(2, np.int32))
+    assert seen == [ShapeDtypeStruct((2,), "int32")]
+    assert ShapeDtypeStruct.like(1.0) == ShapeDtypeStruct((), "float64", weak_type=True)
+
+
+def test_a_stand_in_like_a_stand_in_keeps_its_sharding_and_axes():
+    spec = ShapeDtypeStruct((2,), "float32", sharding="divided", vma={"i"})
+    assert ShapeDtypeStruct.like(spec) == spec
+
+
+def test_a_stand_in_like_no_array_is_refused():
+    with pytest.raises(TypeError, match=r"'a' of type str is not an array or a scalar\. Pass"):
+        ShapeDtypeStruct.like("a")
+
+
 # Foreign classes
 
 

@@ -106,3 +106,8 @@ def test_placeholders_are_refused_as_operands(use, placeholder):
 def test_the_mask_of_tangents_tells_zeros_by_their_class():
     aval = ShapedArray((), "float64")
     assert is_nonzero([0.0, Zero(aval)]) == [True, False]
+
+
+def test_a_symbolic_zero_has_the_shape_and_the_dtype_of_its_array():
+    zero = zero_tangent(np.ones((2, 3), np.float32))
+    assert (zero.shape, zero.dtype) == ((2, 3), np.float32)

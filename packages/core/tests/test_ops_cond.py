@@ -184,7 +184,7 @@ def test_the_index_of_the_primitive_is_clamped():
 # What vmap will do
 
 
-@pytest.mark.parametrize("batched", ["select", "skip", "error"])
+@pytest.mark.parametrize("batched", ["select", "skip", "map", "error"])
 def test_what_is_done_with_a_batched_predicate_travels_with_the_equation(batched):
     jaxpr = make_jaxpr(lambda p, x: cond(p, plus, minus, x, batched=batched))(True, 1.0)
     assert jaxpr.eqns[-1].params["batched"] == batched
@@ -194,9 +194,7 @@ def test_what_is_done_with_a_batched_predicate_travels_with_the_equation(batched
 
 @pytest.mark.parametrize("batched", ["loop", None, True])
 def test_an_unknown_choice_is_refused(batched):
-    message = (
-        rf"cond at {HERE}:\d+ \(.*\) got batched={re.escape(repr(batched))}\. Use one of 'select', 'skip', 'error'\."
-    )
+    message = rf"cond at {HERE}:\d+ \(.*\) got batched={re.escape(repr(batched))}\. Use one of 'select', 'skip', 'map',"
     with pytest.raises(ValueError, match=message):
         cond(True, plus, minus, 1.0, batched=batched)
 

@@ -136,5 +136,7 @@ def test_one_function_is_no_list_of_branches():
 def test_no_branches_and_an_unknown_policy_are_refused():
     with pytest.raises(ValueError, match=rf"switch at {HERE}:\d+ .* got no branches\. Give at least one function\."):
         switch(0, [])
-    with pytest.raises(ValueError, match=r"switch at .* got batched='any'\. Use one of 'select', 'skip', 'error'\."):
+    with pytest.raises(
+        ValueError, match=r"switch at .* got batched='any'\. Use one of 'select', 'skip', 'map', 'error'\."
+    ):
         switch(0, [first, first], 1.0, batched="any")

@@ -422,7 +422,7 @@ def test_programs_that_do_not_fit_are_refused_when_staged(condition, body, words
     x = np.int64(0)
     cond_jaxpr = make_jaxpr(condition)((x, x) if "operands" in words else x)
     programs = {"body_jaxpr": make_jaxpr(body)(x), "cond_jaxpr": cond_jaxpr}
-    params = programs | {"body_nconsts": 0, "checkpoints": 16, "cond_nconsts": 0}
+    params = programs | {"batched": "select", "body_nconsts": 0, "checkpoints": 16, "cond_nconsts": 0}
     with pytest.raises(TypeError, match=words):
         make_jaxpr(lambda x: while_p.bind(x, **params))(x)
 
@@ -533,3 +533,15 @@ def test_messages_about_a_bounded_loop_are_those_of_a_loop_without_a_bound(condi
 def test_a_weak_carry_of_a_bounded_loop_takes_the_dtype_of_its_step():
     halved = while_loop(lambda x: x > 1, lambda x: x * np.float32(0.5), 8, max_steps=9)
     assert_same(halved, np.float32(1.0))
+
+
+def test_the_choice_for_a_batch_is_a_parameter_that_is_printed_unless_it_is_the_usual_one():
+    loop = lambda **how: make_jaxpr(lambda x: while_loop(below(9), increment, x, **how))(0)
+    assert [loop(**how).eqns[0].params["batched"] for how in ({}, {"batched": "map"})] == ["select", "map"]
+    assert str(loop(batched="select")) == str(loop())
+    assert "batched=map" in str(loop(batched="map"))
+
+
+def test_an_unknown_choice_for_a_batch_is_refused():
+    with pytest.raises(ValueError, match=r"while_loop of .* got batched='skip'\. Use one of 'select', 'map'\."):
+        while_loop(below(1), increment, 0, batched="skip")

@@ -73,7 +73,8 @@ def test_a_loop_of_a_dynamic_count_is_a_while(check_compiled):
 def test_a_loop_without_carry_has_no_results():
     no = stage(lambda: [lax.lt(1.0, 0.0)], [], verb="test")
     nothing = Jaxpr((), (), (), ())
-    bind = lambda: while_p.bind(body_jaxpr=nothing, body_nconsts=0, checkpoints=16, cond_jaxpr=no, cond_nconsts=0)
+    options = {"batched": "select", "checkpoints": 16}
+    bind = lambda: while_p.bind(body_jaxpr=nothing, body_nconsts=0, cond_jaxpr=no, cond_nconsts=0, **options)
     assert jit(bind)() == bind() == []
 
 

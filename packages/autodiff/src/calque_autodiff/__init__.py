@@ -13,6 +13,7 @@ _CHAPTERS = {
     "derivatives of functions": {
         "calque_autodiff.verbs.forward": "jvp",
         "calque_autodiff.verbs.linearize": "linearize, vjp",
+        "calque_autodiff.verbs.saved_inputs": "saved_input_vjp",
         "calque_autodiff.verbs.linear_functions": "LinearFunction",
         "calque_autodiff.verbs.gradient": "grad, value_and_grad",
         "calque_autodiff.verbs.linear_transpose": "linear_transpose",
@@ -26,6 +27,7 @@ _CHAPTERS = {
         "calque_autodiff.custom.custom_jvp": "custom_jvp",
         "calque_autodiff.custom.custom_vjp": "custom_vjp, custom_gradient, CustomVJPPrimal",
         "calque_autodiff.custom.custom_rules": "custom_rules",
+        "calque_autodiff.custom.closures": "closure_convert",
         # SymbolicZero: the field's name for a zero tangent under symbolic_zeros=True
         "calque_core": "Zero as SymbolicZero",
     },

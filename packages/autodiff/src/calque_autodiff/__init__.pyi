@@ -2,6 +2,7 @@
 
 from calque_autodiff.verbs.forward import jvp as jvp
 from calque_autodiff.verbs.linearize import linearize as linearize, vjp as vjp
+from calque_autodiff.verbs.saved_inputs import saved_input_vjp as saved_input_vjp
 from calque_autodiff.verbs.linear_functions import LinearFunction as LinearFunction
 from calque_autodiff.verbs.gradient import grad as grad, value_and_grad as value_and_grad
 from calque_autodiff.verbs.linear_transpose import linear_transpose as linear_transpose
@@ -14,6 +15,7 @@ from calque_autodiff.custom.custom_vjp import (
     custom_vjp as custom_vjp, custom_gradient as custom_gradient, CustomVJPPrimal as CustomVJPPrimal,
 )
 from calque_autodiff.custom.custom_rules import custom_rules as custom_rules
+from calque_autodiff.custom.closures import closure_convert as closure_convert
 from calque_core import (
     Zero as SymbolicZero, Zero as Zero, UndefinedPrimal as UndefinedPrimal, is_undefined_primal as is_undefined_primal,
     instantiate_zeros as instantiate_zeros, add_tangents as add_tangents,
@@ -40,12 +42,12 @@ from calque_autodiff.verbs.test_util import check_grads as check_grads, check_jv
 __version__: str
 
 __all__ = [
-    "jvp", "linearize", "vjp", "LinearFunction", "grad", "value_and_grad", "linear_transpose", "stop_gradient",
-    "custom_root", "custom_linear_solve", "linear_call", "custom_jvp", "custom_vjp", "custom_gradient",
-    "CustomVJPPrimal", "custom_rules", "SymbolicZero", "checkpoint", "remat", "checkpoint_name", "checkpoint_policies",
-    "saved_residuals", "print_saved_residuals", "jvp_jaxpr", "linearize_jaxpr", "partial_eval_jaxpr", "transpose_jaxpr",
-    "backward_pass", "defjvp", "defjvp_all", "deflinear", "defbilinear", "deftranspose", "zero_derivative",
-    "not_linear", "primitive_jvps", "primitive_transposes", "Zero", "UndefinedPrimal", "is_undefined_primal",
-    "instantiate_zeros", "add_tangents", "JVPTrace", "JVPTracer", "TangentTrace", "check_grads", "check_jvp",
-    "check_vjp",
+    "jvp", "linearize", "vjp", "saved_input_vjp", "LinearFunction", "grad", "value_and_grad", "linear_transpose",
+    "stop_gradient", "custom_root", "custom_linear_solve", "linear_call", "custom_jvp", "custom_vjp", "custom_gradient",
+    "CustomVJPPrimal", "custom_rules", "closure_convert", "SymbolicZero", "checkpoint", "remat", "checkpoint_name",
+    "checkpoint_policies", "saved_residuals", "print_saved_residuals", "jvp_jaxpr", "linearize_jaxpr",
+    "partial_eval_jaxpr", "transpose_jaxpr", "backward_pass", "defjvp", "defjvp_all", "deflinear", "defbilinear",
+    "deftranspose", "zero_derivative", "not_linear", "primitive_jvps", "primitive_transposes", "Zero",
+    "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros", "add_tangents", "JVPTrace", "JVPTracer",
+    "TangentTrace", "check_grads", "check_jvp", "check_vjp",
 ]

@@ -50,12 +50,14 @@ Params = Mapping[str, Any]
 class AxisData(NamedTuple):
     """A mapped axis: its name, which may be None, its size, and the treatment of primitives without a batching rule.
 
-    `missing` is "error", or "loop": such a primitive runs for one element after the other.
+    `missing` is "error", or "loop": such a primitive runs for one element after the other.  `mesh_axes` are the axes of
+    a mesh that divide it where the program divides arrays.
     """
 
     name: Any
     size: int
     missing: Literal["error", "loop"] = "error"
+    mesh_axes: tuple[Any, ...] = ()
 
     def apply(
         self, fun: Callable[..., Sequence[Value]], args: Sequence[Value], dims: Sequence[int | None]
@@ -150,13 +152,7 @@ class BatchTrace(Trace):
             error = missing_rule(primitive, "batch")
             add_remedy(error, f"vmap(.., missing='loop') runs '{primitive.name}' for one element after the other.")
             raise error
-        is_mapped = [d is not None for d in dims]
-        shared = unmarked(vals, is_mapped)
-
-        def element(slices: Sequence[Value]) -> list[Value]:
-            return primitive.bind_with_trace(current_trace(), merged(is_mapped, slices, shared), params)
-
-        return lax.map(element, [moveaxis(x, d, 0) for x, d in zip(vals, dims) if d is not None])  # type: ignore[no-any-return]
+        return one_by_one(primitive, vals, dims, params)
 
     def process_custom_derivative(
         self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: dict[str, Any]
@@ -215,6 +211,19 @@ class BatchTrace(Trace):
             vals.append(x.val if is_mine else x)
             dims.append(x._element.bdim if is_mine else None)
         return vals, dims
+
+
+def one_by_one(
+    primitive: Primitive, vals: Sequence[Value], dims: Sequence[int | None], params: dict[str, Any]
+) -> list[Value]:
+    """Return the results of a primitive for one element after the other, stacked in front."""
+    is_mapped = [d is not None for d in dims]
+    shared = unmarked(vals, is_mapped)
+
+    def element(slices: Sequence[Value]) -> list[Value]:
+        return primitive.bind_with_trace(current_trace(), merged(is_mapped, slices, shared), params)
+
+    return lax.map(element, [moveaxis(x, d, 0) for x, d in zip(vals, dims) if d is not None])  # type: ignore[no-any-return]
 
 
 def _closure_message(name: str) -> str:

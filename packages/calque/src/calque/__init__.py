@@ -20,12 +20,14 @@ _CHAPTERS = {
     },
     "functions with derivative rules of their own": {
         "calque_autodiff": (
-            "custom_jvp, custom_vjp, custom_gradient, custom_rules, custom_root, custom_linear_solve, linear_call"
+            "custom_jvp, custom_vjp, custom_gradient, custom_rules, closure_convert, custom_root, custom_linear_solve, "
+            "linear_call"
         ),
     },
     "residuals of a derivative": {
         "calque_autodiff": (
-            "checkpoint, remat, checkpoint_name, checkpoint_policies, saved_residuals, print_saved_residuals"
+            "checkpoint, remat, checkpoint_name, checkpoint_policies, saved_residuals, print_saved_residuals, "
+            "saved_input_vjp"
         ),
     },
     "checking derivatives": {"calque_autodiff": "check_grads"},

@@ -3,10 +3,11 @@
 from calque_autodiff import (
     grad as grad, value_and_grad as value_and_grad, jvp as jvp, linearize as linearize, vjp as vjp,
     linear_transpose as linear_transpose, custom_jvp as custom_jvp, custom_vjp as custom_vjp,
-    custom_gradient as custom_gradient, custom_rules as custom_rules, custom_root as custom_root,
-    custom_linear_solve as custom_linear_solve, linear_call as linear_call, checkpoint as checkpoint, remat as remat,
-    checkpoint_name as checkpoint_name, checkpoint_policies as checkpoint_policies, saved_residuals as saved_residuals,
-    print_saved_residuals as print_saved_residuals, check_grads as check_grads,
+    custom_gradient as custom_gradient, custom_rules as custom_rules, closure_convert as closure_convert,
+    custom_root as custom_root, custom_linear_solve as custom_linear_solve, linear_call as linear_call,
+    checkpoint as checkpoint, remat as remat, checkpoint_name as checkpoint_name,
+    checkpoint_policies as checkpoint_policies, saved_residuals as saved_residuals,
+    print_saved_residuals as print_saved_residuals, saved_input_vjp as saved_input_vjp, check_grads as check_grads,
 )
 from calque.jacobians import jacfwd as jacfwd, jacrev as jacrev, jacobian as jacobian, hessian as hessian, hvp as hvp
 from calque_jet import jet as jet
@@ -48,12 +49,13 @@ __version__: str
 
 __all__ = [
     "grad", "value_and_grad", "jvp", "linearize", "vjp", "linear_transpose", "jacfwd", "jacrev", "jacobian", "hessian",
-    "hvp", "jet", "stop_gradient", "custom_jvp", "custom_vjp", "custom_gradient", "custom_rules", "custom_root",
-    "custom_linear_solve", "linear_call", "checkpoint", "remat", "checkpoint_name", "checkpoint_policies",
-    "saved_residuals", "print_saved_residuals", "check_grads", "vmap", "map", "custom_vmap", "sequential_vmap",
-    "shard_map", "P", "set_mesh", "make_jaxpr", "eval_shape", "ensure_compile_time_eval", "named_scope", "named_call",
-    "typeof", "ShapeDtypeStruct", "float0", "pure_callback", "io_callback", "effects_barrier", "config",
-    "checking_leaks", "debug_infs", "debug_nans", "default_device", "default_matmul_precision", "disable_jit",
-    "enable_checks", "enable_x64", "known_operations", "log_compiles", "numpy_dtype_promotion", "numpy_rank_promotion",
-    "debug", "flatten_util", "lax", "nn", "numpy", "random", "testing", "tree",
+    "hvp", "jet", "stop_gradient", "custom_jvp", "custom_vjp", "custom_gradient", "custom_rules", "closure_convert",
+    "custom_root", "custom_linear_solve", "linear_call", "checkpoint", "remat", "checkpoint_name",
+    "checkpoint_policies", "saved_residuals", "print_saved_residuals", "saved_input_vjp", "check_grads", "vmap", "map",
+    "custom_vmap", "sequential_vmap", "shard_map", "P", "set_mesh", "make_jaxpr", "eval_shape",
+    "ensure_compile_time_eval", "named_scope", "named_call", "typeof", "ShapeDtypeStruct", "float0", "pure_callback",
+    "io_callback", "effects_barrier", "config", "checking_leaks", "debug_infs", "debug_nans", "default_device",
+    "default_matmul_precision", "disable_jit", "enable_checks", "enable_x64", "known_operations", "log_compiles",
+    "numpy_dtype_promotion", "numpy_rank_promotion", "debug", "flatten_util", "lax", "nn", "numpy", "random", "testing",
+    "tree",
 ]

@@ -1,5 +1,21 @@
 """Functions with derivative rules of their own, under jax's module path."""
 
-from calque_autodiff import SymbolicZero, custom_gradient, custom_jvp, custom_rules, custom_vjp, linear_call
+from calque_autodiff import (
+    SymbolicZero,
+    closure_convert,
+    custom_gradient,
+    custom_jvp,
+    custom_rules,
+    custom_vjp,
+    linear_call,
+)
 
-__all__ = ["SymbolicZero", "custom_gradient", "custom_jvp", "custom_rules", "custom_vjp", "linear_call"]
+__all__ = [
+    "SymbolicZero",
+    "closure_convert",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_rules",
+    "custom_vjp",
+    "linear_call",
+]

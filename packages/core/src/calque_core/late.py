@@ -93,17 +93,18 @@ def late_function(module: str, name: str) -> Callable[..., Any]:
     return calque_pytree.late_function(module, name, load=import_at_rest)
 
 
-def family_names(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
+def family_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the function of a name that gives the values a package takes from families, packages above it.
 
+    The second result is a function that returns the names of families that are installed, without importing them.
     `names` maps a module to its names as an import statement has them, "sin, cos as cosine"; "as linalg" is the module.
-    The function returns None for any other name.
+    The first function returns None for any other name.
     Raises: ModuleNotFoundError, with the command that installs it, if the family's package is not installed.
 
     >>> from calque_core.late import family_names
-    >>> get = family_names("my_package", {"math": "pi", "calque_of_the_sea": "tide"})
-    >>> get("pi"), get("moon")
-    (3.141592653589793, None)
+    >>> get, installed = family_names("my_package", {"math": "pi", "calque_of_the_sea": "tide"})
+    >>> get("pi"), get("moon"), installed()
+    (3.141592653589793, None, ['pi'])
     >>> get("tide")
     Traceback (most recent call last):
     ...
@@ -121,7 +122,10 @@ def family_names(package: str, names: Mapping[str, str]) -> Callable[[str], Any]
             vars(sys.modules[package]).setdefault(name, found)  # where the next look-up finds it
         return found
 
-    return value
+    def installed() -> list[str]:
+        return [name for name, (module, _) in _origins(names).items() if _find_spec(module) is not None]
+
+    return value, installed
 
 
 def _origins(names: Mapping[str, str]) -> dict[str, tuple[str, str]]:
@@ -167,6 +171,7 @@ def _import(name: str) -> ModuleType:
     return import_module(name)
 
 
+_find_spec = late_function("importlib.util", "find_spec")
 _sibling_advice = late_function("calque_core.siblings", "sibling_advice")
 _distribution_of = late_function("calque_core.distributions", "distribution_of")
 _install_advice = late_function("calque_core.distributions", "install_advice")

@@ -75,10 +75,11 @@ NAMES = {
     ),
     "calque_autodiff": (
         "CustomVJPPrimal JVPTrace JVPTracer LinearFunction SymbolicZero TangentTrace backward_pass check_grads "
-        "check_jvp check_vjp checkpoint checkpoint_name checkpoint_policies custom_gradient custom_jvp custom_root "
-        "custom_rules custom_vjp defbilinear defjvp defjvp_all deflinear deftranspose grad jvp jvp_jaxpr "
-        "linear_transpose linearize linearize_jaxpr not_linear partial_eval_jaxpr primitive_jvps primitive_transposes "
-        "print_saved_residuals remat saved_residuals transpose_jaxpr value_and_grad vjp zero_derivative"
+        "check_jvp check_vjp checkpoint checkpoint_name checkpoint_policies closure_convert custom_gradient "
+        "custom_jvp custom_root custom_rules custom_vjp defbilinear defjvp defjvp_all deflinear deftranspose grad jvp "
+        "jvp_jaxpr linear_transpose linearize linearize_jaxpr not_linear partial_eval_jaxpr primitive_jvps "
+        "primitive_transposes print_saved_residuals remat saved_input_vjp saved_residuals transpose_jaxpr "
+        "value_and_grad vjp zero_derivative"
     ),
     "calque_jet": "JetTrace JetTracer jet jet_jaxpr",
     "calque_batching": (

@@ -1,7 +1,6 @@
-"""`map` in batches: a compromise between a loop over elements and one operation for all elements.
+"""`map`: a loop over elements, or over batches of them.
 
-One idea: `vmap` computes a batch of elements at once, and `scan` computes the batches one after the other: so it needs
-the memory of one batch, and one step per batch.
+Read next: `pieces.py`, the loop over batches.
 """
 
 from __future__ import annotations
@@ -13,9 +12,6 @@ from calque_batching.verbs.vmap import vmap
 from calque_core import api_boundary, lax, typeof
 from calque_core.engine import array_leaves, leaf_names, loop_name
 from calque_core.extend import check_callable, integer
-from calque_pytree import tree_map
-
-Value = Any
 
 
 @api_boundary
@@ -39,22 +35,12 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     size = integer("map", "batch_size", batch_size)
     if size < 1:
         raise ValueError(f"{caller} got batch_size={batch_size}. Give 1 or more.")
-    length = _length(caller, xs)
-    count, remainder = divmod(length, size)
-    if not count:
-        return vmap(f)(xs)
-    ys = tree_map(_join_batches, lax.map(vmap(f), tree_map(lambda x: _batches(x, count, size), xs)))
-    if not remainder:
-        return ys
-    last = vmap(f)(tree_map(lambda x: _rows(x, length - remainder, length), xs))
-    return tree_map(lambda y, z: lax.concatenate([y, z], 0), ys, last)
+    _check_length(caller, xs)
+    return vmap(f, batch_size=size)(xs)
 
 
-def _length(caller: str, xs: Any) -> int:
-    """Return the common leading size of the leaves.
-
-    Raises: TypeError or ValueError, naming a leaf, if there is none.
-    """
+def _check_length(caller: str, xs: Any) -> None:
+    """Check that the leaves have a common leading size.  Raises: TypeError or ValueError, naming a leaf."""
     leaves, _ = array_leaves(caller, "xs", xs)
     names = leaf_names("xs", xs)
     shapes = {name: typeof(leaf).shape for name, leaf in zip(names, leaves)}
@@ -68,20 +54,3 @@ def _length(caller: str, xs: Any) -> int:
             )
     if not names:
         raise ValueError(f"{caller} got no inputs. Give xs with at least one array.")
-    return int(shapes[names[0]][0])
-
-
-def _rows(x: Value, start: int, stop: int) -> Value:
-    row_shape = typeof(x).shape[1:]
-    return lax.slice(x, [start, *[0] * len(row_shape)], [stop, *row_shape])
-
-
-def _batches(x: Value, count: int, size: int) -> Value:
-    """Return the first `count * size` rows as an array of batches of rows."""
-    return lax.reshape(_rows(x, 0, count * size), (count, size, *typeof(x).shape[1:]))
-
-
-def _join_batches(y: Value) -> Value:
-    """Return rows in batches as one array of rows."""
-    count, size, *row_shape = typeof(y).shape
-    return lax.reshape(y, (count * size, *row_shape))

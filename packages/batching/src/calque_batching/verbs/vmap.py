@@ -22,8 +22,9 @@ from calque_batching.verbs.mapped_axes import (
     moved_results,
     prefix_of_arguments,
 )
+from calque_batching.verbs.pieces import results_in_pieces
 from calque_batching.verbs.vmappable import Containers, leaf_test, spec_types, vmappables
-from calque_core import api_boundary, current_trace, tracing
+from calque_core import PartitionSpec, api_boundary, current_trace, tracing
 from calque_core.engine import (
     FlatFunction,
     FlatPrimals,
@@ -33,10 +34,11 @@ from calque_core.engine import (
     copy_shared,
     entered,
     here,
+    named_after,
     record_call,
     transform_of,
 )
-from calque_core.extend import check_callable, describe_function
+from calque_core.extend import check_callable, describe_function, integer
 from calque_pytree import keystr, tree_flatten
 
 P = ParamSpec("P")
@@ -45,13 +47,16 @@ Axes = Any
 
 
 @api_boundary
-def vmap(
+def vmap(  # noqa: PLR0913  two more than jax has
     fun: Callable[P, Any],
     in_axes: Axes = 0,
     out_axes: Axes = 0,
     axis_name: Any = None,
     axis_size: int | None = None,
     missing: Literal["error", "loop"] = "error",
+    *,
+    batch_size: int | None = None,
+    spmd_axis_name: Any = None,
 ) -> Callable[P, Any]:
     """Return a function that maps `fun` over one axis of its arguments, computing all elements at once.
 
@@ -64,10 +69,14 @@ def vmap(
     results that are the same for every element.  `axis_name` names the axis for collectives; `axis_size` is needed if
     no argument is mapped.
     An operation without a batching rule is an error, or with `missing="loop"` runs for one element after the other.
+    With `batch_size=k`, pieces of k elements are computed one after the other, which needs the memory of one piece;
+    `fun` is then traced as by `scan`, and once more if the last piece is smaller.
+    `spmd_axis_name`, a name or a tuple of names, are axes of a mesh that divide the mapped axis in the sharding
+    constraints and the `shard_map`s of `fun`, which must not use them themselves.
     Shapes: x [.., n, ..] -> [.., n, ..].
-    Raises: ValueError if the mapped axes differ in size, an axis is out of range, or `axis_name` is the name of an axis
-    of the mesh in `shard_map`; TypeError if `in_axes` or `out_axes` does not fit; MissingRuleError for an operation
-    without a batching rule.
+    Raises: ValueError if the mapped axes differ in size, an axis is out of range, `axis_name` is the name of an axis
+    of the mesh in `shard_map`, or `batch_size` is not positive or stands beside `axis_name`; TypeError if `in_axes` or
+    `out_axes` does not fit; MissingRuleError for an operation without a batching rule.
 
     >>> import numpy as np
     >>> from calque_batching import vmap
@@ -77,6 +86,9 @@ def vmap(
     check_callable(fun, "vmap")
     caller = f"vmap of {describe_function(fun)}"
     _check_options(caller, in_axes, axis_name, axis_size, missing)
+    mesh_axes = _mesh_axes(caller, spmd_axis_name)
+    if batch_size is not None:
+        _check_batch_size(caller, batch_size, axis_name)
 
     @transform_of(fun)
     def batched(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -96,9 +108,19 @@ def vmap(
         names = functools.partial(arg_names, fun, args, kwargs, is_leaf)
         leaves = canonical_leaves(caller, values, names, axes)
         dims, size = mapped_axes(caller, leaves, names, axes, axis_size)
+        if batch_size is not None and size is not None and size > batch_size and any(d is not None for d in dims):
+            _check_arrays_alone(caller, leaves, dims, names)
+            piece = vmap(_with_result(flat, fun), tuple(dims), out_axes, missing=missing, spmd_axis_name=spmd_axis_name)
+            return results_in_pieces(
+                piece,
+                leaves,
+                dims,
+                (size, batch_size),
+                lambda tree: axes_of_leaves(caller, "out_axes", tree, out_axes, str),
+            )
         if axis_name is not None:
             check_free_name(caller, axis_name)
-        trace = BatchTrace(current_trace(), AxisData(axis_name, size or 0, missing))
+        trace = BatchTrace(current_trace(), AxisData(axis_name, size or 0, missing, mesh_axes))
         record_call(trace, fun)
         containers = Containers(caller, trace, size)
         with tracing(trace):
@@ -129,6 +151,45 @@ def _results_for_elements(
         return flat(*elements)
     with entered(axis_env=(*here().axis_env, (trace.axis.name, size))):
         return flat(*elements)
+
+
+def _with_result(flat: FlatFunction, fun: Any) -> Callable[..., Any]:
+    """Return `fun`, whose result `flat` gives as leaves, as a function of leaves."""
+
+    @named_after(fun)
+    def of_leaves(*leaves: Value) -> Any:
+        outs = flat(*leaves)
+        return flat.out_tree.unflatten(outs)
+
+    return of_leaves
+
+
+def _mesh_axes(caller: str, spmd_axis_name: Any) -> tuple[Any, ...]:
+    """Return the axes of a mesh that divide the mapped axis: none for None."""
+    try:
+        return PartitionSpec(spmd_axis_name).names
+    except TypeError:
+        message = f"{caller} got spmd_axis_name={spmd_axis_name!r}. Give a name, or a tuple of names, of mesh axes."
+        raise TypeError(message) from None
+
+
+def _check_batch_size(caller: str, batch_size: Any, axis_name: Any) -> None:
+    if integer(caller, "batch_size", batch_size) < 1:
+        raise ValueError(f"{caller} got batch_size={batch_size}. Give 1 or more.")
+    if axis_name is not None:
+        raise ValueError(
+            f"{caller} got batch_size={batch_size} beside axis_name={axis_name!r}, but a collective over it would "
+            "see one piece of it. Leave one of them out."
+        )
+
+
+def _check_arrays_alone(caller: str, leaves: Sequence[Value], dims: Sequence[Any], names: Callable[[], Any]) -> None:
+    for i, (x, dim) in enumerate(zip(leaves, dims)):
+        if dim is not None and type(x) in vmappables:
+            raise TypeError(
+                f"{caller}: batch_size divides arrays, but {names()[i]} is a {type(x).__name__}, whose class was given "
+                "to register_vmappable. Leave batch_size out, or pass the arrays of the container."
+            )
 
 
 def _check_options(caller: str, in_axes: Axes, axis_name: Any, axis_size: Any, missing: Any) -> None:

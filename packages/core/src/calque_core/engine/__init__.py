@@ -179,6 +179,7 @@ _CHAPTERS = {
         "calque_core.meshes.partition_spec": "UNCONSTRAINED",
         "calque_core.meshes.shards": "axis_names_of, check_spec, shard_shape, shard_slices",
         "calque_core.ops.meshes.shard_specs": "body_axes",
+        "calque_core.ops.meshes.varying": "widened",
     },
     "Functions of NumPy's": {
         "calque_core.engine": "numpy_functions",

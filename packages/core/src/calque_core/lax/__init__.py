@@ -174,4 +174,9 @@ _OPTIONAL = {
     ),
 }
 
-__getattr__, __dir__, __all__ = _late_chapters(__name__, _CHAPTERS, missing=_family_names(__name__, _OPTIONAL))
+_family_name, _installed = _family_names(__name__, _OPTIONAL)
+__getattr__, _late_dir, __all__ = _late_chapters(__name__, _CHAPTERS, missing=_family_name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*_late_dir(), *_installed()})

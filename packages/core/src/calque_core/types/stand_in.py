@@ -12,7 +12,16 @@ from typing import Any
 import numpy as np
 
 from calque_core.frames.source import where
-from calque_core.types.avals import NO_AXES, AbstractValue, AxisNames, Shape, ShapedArray, is_array_like, register_aval
+from calque_core.types.avals import (
+    NO_AXES,
+    AbstractValue,
+    AxisNames,
+    Shape,
+    ShapedArray,
+    is_array_like,
+    register_aval,
+    typeof,
+)
 
 
 class ShapeDtypeStruct:
@@ -40,6 +49,21 @@ class ShapeDtypeStruct:
         if dtype is None:
             raise TypeError(f"ShapeDtypeStruct{where()}: the dtype is None. Give a dtype, for example 'float32'.")
         self.aval, self.sharding = ShapedArray(shape, dtype, weak_type, vma=vma), sharding
+
+    @classmethod
+    def like(cls, x: Any) -> ShapeDtypeStruct:
+        """Return the stand-in for `x`, an array, a scalar, a tracer or a type, with its sharding if it has one.
+
+        Raises: TypeError if `x` is none of these.
+
+        >>> import numpy as np
+        >>> from calque_core import ShapeDtypeStruct
+        >>> ShapeDtypeStruct.like(np.zeros((2, 3)))
+        ShapeDtypeStruct(shape=(2, 3), dtype=float64)
+        """
+        aval: Any = x if isinstance(x, AbstractValue) else typeof(x)
+        sharding = getattr(x, "sharding", None)
+        return cls(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type, vma=aval.vma)
 
     @property
     def shape(self) -> Shape:

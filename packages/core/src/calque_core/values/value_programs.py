@@ -148,7 +148,7 @@ def scan_on_values(
 
 def while_on_values(
     trace: Any, args: Sequence[Value], *, body_jaxpr: Jaxpr, body_nconsts: int, cond_jaxpr: Jaxpr, cond_nconsts: int,
-    checkpoints: int,
+    **options: Any,
 ) -> list[Value]:  # fmt: skip
     """Bind the loop on arrays; run it step by step if values have no arrays, or the predicate is known."""
     num_consts = cond_nconsts + body_nconsts
@@ -169,9 +169,9 @@ def while_on_values(
         *arrays,
         body_jaxpr=step.jaxpr,
         body_nconsts=len(step.consts) + len(body_arrays),
-        checkpoints=checkpoints,
         cond_jaxpr=condition.jaxpr,
         cond_nconsts=len(condition.consts) + len(cond_arrays),
+        **options,
     )
     return unflatten_values(trace, carry, outs)
 

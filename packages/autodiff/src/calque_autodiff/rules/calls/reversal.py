@@ -46,13 +46,15 @@ class SavedState(NamedTuple):
     state: State
 
 
-def run_backwards(count: Value, places: int, step: Step, undo: Undo, state: State, bars: State) -> State:
+def run_backwards(count: Value, options: dict[str, Any], step: Step, undo: Undo, state: State, bars: State) -> State:
     """Return `undo(state, undo(step(state), undo(step(step(state)), ... bars)))`, of `count` states.
 
-    At most `places` of them are saved at a time.  Each step is computed at most `fewest_turns(count, places)` times.
+    At most `places` of them, which are `options["checkpoints"]`, are saved at a time.  Each step is computed at most
+    `fewest_turns(count, places)` times.
     """
+    places = options["checkpoints"]
     if not state:
-        return _repeat(count, places, lambda bars: undo([], bars), bars)
+        return _repeat(count, options, lambda bars: undo([], bars), bars)
     first = SavedState(convert_element_type(0, typeof(count).dtype), fewest_turns(count, places), list(state))
     stack = tree_map(lambda x: broadcast(x, (places + 1,)), first)  # the last place takes states that are not saved
 
@@ -63,7 +65,7 @@ def run_backwards(count: Value, places: int, step: Step, undo: Undo, state: Stat
         return end - 1, top - convert_element_type(is_done, np.int32), stack, list(undo(state, bars))
 
     start = (count, np.int32(0), stack, list(bars))
-    *_, bars = while_loop(lambda carry: carry[0] > 0, back, start, checkpoints=places)
+    *_, bars = while_loop(lambda carry: carry[0] > 0, back, start, **options)
     return bars
 
 
@@ -73,7 +75,7 @@ def _rewound(end: Value, places: int, step: Step, top: Value, stack: SavedState)
     def advance(carry: tuple[Value, SavedState, SavedState]) -> tuple[Value, SavedState, SavedState]:
         top, stack, (start, turns, state) = carry
         ahead = split(end - start, turns, places - convert_element_type(top, typeof(start).dtype))
-        entry = SavedState(start + ahead, turns, _repeat(ahead, places, step, state))
+        entry = SavedState(start + ahead, turns, _repeat(ahead, {"checkpoints": places}, step, state))
         stack = stack._replace(turns=_write(stack.turns, top, turns - 1))
         is_kept = end - entry.start > 1
         top = top + convert_element_type(is_kept, np.int32)
@@ -84,10 +86,10 @@ def _rewound(end: Value, places: int, step: Step, top: Value, stack: SavedState)
     return top, stack, entry.state
 
 
-def _repeat(count: Value, places: int, step: Step, state: State) -> State:
+def _repeat(count: Value, options: dict[str, Any], step: Step, state: State) -> State:
     """Return the state after `count` steps."""
     start = (convert_element_type(0, typeof(count).dtype), list(state))
-    _, state = while_loop(lambda c: c[0] < count, lambda c: (c[0] + 1, list(step(c[1]))), start, checkpoints=places)
+    _, state = while_loop(lambda c: c[0] < count, lambda c: (c[0] + 1, list(step(c[1]))), start, **options)
     return state
 
 

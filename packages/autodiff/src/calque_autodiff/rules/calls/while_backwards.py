@@ -94,7 +94,7 @@ def saved_carries(forward: Jaxpr, num_carry: int) -> Mask:
     return [a and b for a, b in zip(is_needed, is_changed)]
 
 
-def reverse_program(step: Step, condition: Jaxpr, checkpoints: int) -> Jaxpr:
+def reverse_program(step: Step, condition: Jaxpr, options: dict[str, Any]) -> Jaxpr:
     """Return the reverse pass.
 
     It takes the operands that are not linear, the sums of the cotangents of constants, and the cotangents of carries
@@ -121,10 +121,10 @@ def reverse_program(step: Step, condition: Jaxpr, checkpoints: int) -> Jaxpr:
             lambda state: eval_jaxpr(condition, condition.consts, *cond_consts, *state[1])[0],
             lambda state: (state[0] + 1, forward(state[1])[:num_values]),
             (0, carry),
-            checkpoints=checkpoints,
+            **options,
         )
         redo = lambda saved: marked(after(saved)[:num_values], step.is_saved)
-        return run_backwards(count, checkpoints, redo, undo, marked(carry, step.is_saved), bars)
+        return run_backwards(count, options, redo, undo, marked(carry, step.is_saved), bars)
 
     bar_avals = [aval.strip_weak_type() for aval in step.backward.out_avals]
     jaxpr = stage(program, [*condition.in_avals[:num_conds], *step.forward.in_avals, *bar_avals], verb="transpose")

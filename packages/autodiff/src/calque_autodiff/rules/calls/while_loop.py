@@ -45,9 +45,9 @@ def while_jvp(
     *,
     body_jaxpr: Jaxpr,
     body_nconsts: int,
-    checkpoints: int,
     cond_jaxpr: Jaxpr,
     cond_nconsts: int,
+    **options: Any,
 ) -> tuple[list[Value], list[Value]]:
     """One loop carries the values, and a tangent for each value that has one at some step."""
     body_jaxpr = without_guards(body_jaxpr)
@@ -64,11 +64,11 @@ def while_jvp(
         *(instantiate_zeros(t) for t in marked(carry_dots, mask)),
         body_jaxpr=dual.memo(("while", body_nconsts), lambda: consts_first(dual, body_nconsts, len(mask))),
         body_nconsts=body_nconsts + sum(const_mask),
-        checkpoints=checkpoints,
         cond_jaxpr=cond_jaxpr.memo(
             ("with tangents", tuple(mask)), lambda: with_tangents(cond_jaxpr, cond_nconsts, mask)
         ),
         cond_nconsts=cond_nconsts,
+        **options,
     )
     return split_results(results, mask)
 
@@ -102,16 +102,16 @@ def while_partial_eval(
     *operands: Value,
     body_jaxpr: Jaxpr,
     body_nconsts: int,
-    checkpoints: int,
     cond_jaxpr: Jaxpr,
     cond_nconsts: int,
+    **options: Any,
 ) -> list[Value]:
     """Run the loop over the carries that are known at every step; record the whole loop for the other carries.
 
     Effects happen in the first loop; the recorded loop runs the steps again, without them.
     """
     cond_mask, const_mask, start_mask = split_while(known_mask, cond_nconsts, body_nconsts)
-    params = {"body_nconsts": body_nconsts, "checkpoints": checkpoints, "cond_nconsts": cond_nconsts}
+    params = {"body_nconsts": body_nconsts, "cond_nconsts": cond_nconsts, **options}
 
     def unknown_after(unknown: Mask) -> Mask:
         return [not k for k in partial_eval_jaxpr(body_jaxpr, [*const_mask, *(not u for u in unknown)]).known_outs]
@@ -131,9 +131,9 @@ def while_partial_eval(
         *marked(carry, known),
         body_jaxpr=dce_jaxpr(body.known, used_outs, instantiate=True)[0],
         body_nconsts=sum(const_mask),
-        checkpoints=checkpoints,
         cond_jaxpr=condition.known,
         cond_nconsts=sum(cond_mask),
+        **options,
     )
     return merged(known, known_results, unmarked(results, known))
 
@@ -167,11 +167,11 @@ def while_transpose(
     *operands: Value,
     body_jaxpr: Jaxpr,
     body_nconsts: int,
-    checkpoints: int,
     cond_jaxpr: Jaxpr,
     cond_nconsts: int,
+    **options: Any,
 ) -> list[Value]:
-    """Count the steps, then undo them from the last to the first; at most `checkpoints` states are kept.
+    """Count the steps, then undo them from the last to the first; at most `options["checkpoints"]` states are kept.
 
     Raises: MissingRuleError if the condition depends on a linear operand.
     """
@@ -184,9 +184,9 @@ def while_transpose(
 
     def make() -> tuple[Jaxpr, Step]:
         step = cut_step(body_jaxpr, const_linear, carry_linear, ct_mask)
-        return reverse_program(step, condition, checkpoints), step
+        return reverse_program(step, condition, options), step
 
-    key = ("backwards", body_nconsts, condition, checkpoints, *linear, *ct_mask, *settings_key())
+    key = ("backwards", body_nconsts, condition, *options.values(), *linear, *ct_mask, *settings_key())
     program, step = body_jaxpr.memo(key, make) if condition.is_closed else make()
     consts = operands[cond_nconsts : cond_nconsts + body_nconsts]
     sums = [zeros_of(x.aval) for x in marked(marked(consts, const_linear), step.const_mask)]

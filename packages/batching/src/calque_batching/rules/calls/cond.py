@@ -2,7 +2,8 @@
 
 One idea: with a mapped index every branch runs on the whole batch, and its operands pass no derivative to elements that
 do not take the branch.  The selection discards the results of a branch for these elements, infinities and NaN included,
-and the derivative that flows back into them stops at the operands.
+and the derivative that flows back into them stops at the operands.  With `batched="map"` a loop over the elements runs
+the branch of each one instead.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calque_batching.batch_trace import AxisData, BatchTrace
+from calque_batching.axes import bdim_at_front
+from calque_batching.batch_trace import AxisData, BatchTrace, one_by_one
 from calque_batching.jaxprs import batch_jaxpr_axes, eval_batched, forwarded_inputs
-from calque_core import Jaxpr, Trace, current_trace, dce_jaxpr, evaluation, moveaxis, stage, typeof
+from calque_core import Jaxpr, Trace, current_trace, dce_jaxpr, evaluation, stage, typeof
 from calque_core.engine import (
     align_operands,
     as_declared,
@@ -39,15 +41,7 @@ def cond_batch(axis: AxisData, args: Sequence[Value], dims: Dims, *, branches: B
     index_bdim, *operand_dims = dims
     if index_bdim is None:
         return batch_branches(axis, partial(cond_p.bind, index, batched=batched), operands, operand_dims, branches)
-    _check_mapped_index(branches, batched)
-    which = clamp(np.int32(0), moveaxis(index, index_bdim, 0), np.int32(len(branches) - 1))
-    is_taken = [eq(which, np.int32(number)) for number in range(len(branches))]
-    programs = [_Branch(branch, axis, operand_dims, _guards(branch, axis)) for branch in branches]
-    # A branch also runs on values that it excludes, such as zeros; NumPy need not warn of discarded results.
-    with np.errstate(all="ignore"):
-        run = _Branch.run if batched == "select" else _Branch.run_if_taken
-        results = [run(program, taken, *operands) for program, taken in zip(programs, is_taken)]
-    outs, out_dims = _select_results(is_taken[1] if len(branches) == 2 else which, results)
+    outs, out_dims = (_one_by_one if batched == "map" else _by_selection)(axis, args, dims, branches, batched)
     out_avals = branches[0].out_avals
     for position, source in enumerate(_forwarded_operands(branches)):
         if source is not None:  # in every branch the result is this operand, so it is unmapped if the operand is
@@ -57,6 +51,21 @@ def cond_batch(axis: AxisData, args: Sequence[Value], dims: Dims, *, branches: B
 
 
 cond_p.def_rule("axis_batch", cond_batch)
+
+
+def _by_selection(axis: AxisData, args: Sequence[Value], dims: Dims, branches: Branches, batched: str) -> Batch:
+    """Run branches for the whole batch, and choose by element."""
+    index, *operands = args
+    index_bdim, *operand_dims = dims
+    _check_mapped_index(branches, batched)
+    which = clamp(np.int32(0), bdim_at_front(index, index_bdim, axis.size), np.int32(len(branches) - 1))
+    is_taken = [eq(which, np.int32(number)) for number in range(len(branches))]
+    programs = [_Branch(branch, axis, operand_dims, _guards(branch, axis)) for branch in branches]
+    # A branch also runs on values that it excludes, such as zeros; NumPy need not warn of discarded results.
+    with np.errstate(all="ignore"):
+        run = _Branch.run if batched == "select" else _Branch.run_if_taken
+        results = [run(program, taken, *operands) for program, taken in zip(programs, is_taken)]
+    return _select_results(is_taken[1] if len(branches) == 2 else which, results)
 
 
 def batch_branches(
@@ -75,11 +84,24 @@ def batch_branches(
     return bind(*consts, *operands, branches=joined), programs[0][1]
 
 
+def _one_by_one(axis: AxisData, args: Sequence[Value], dims: Dims, branches: Branches, batched: str) -> Batch:
+    """Run the branch of each element, one after the other.  Raises: ValueError for branches that name the axis."""
+    if axis.name is not None and axis.name in named_axes({"branches": branches}):
+        raise ValueError(
+            f"cond{where()} got batched='map' and a predicate that differs from element to element under vmap, but a "
+            f"branch names the axis {axis.name!r} of the vmap. An element that runs alone does not see the others; use "
+            "batched='select'."
+        )
+    outs = one_by_one(cond_p, args, dims, {"branches": branches, "batched": batched})
+    return outs, [0] * len(outs)
+
+
 def _check_mapped_index(branches: Branches, batched: str) -> None:
     if batched == "error":
         raise TypeError(
             f"cond{where()} got a predicate that differs from element to element under vmap, and batched='error' "
-            "refuses it. Use batched='select' to run both branches, or 'skip' to run only branches that are taken."
+            "refuses it. Use batched='select' to run both branches, 'skip' to run only branches that are taken, or "
+            "'map' to run the branch of each element in turn."
         )
     effects = exact_effects(effect for branch in branches for effect in branch.effects)
     if effects:

@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_batching.axes import broadcast
-from calque_batching.batch_trace import AxisData
+from calque_batching.batch_trace import AxisData, one_by_one
 from calque_batching.jaxprs import batch_jaxpr_axes, batch_step, carry_in_front, forwarded_inputs
-from calque_core import Jaxpr, JaxprEqn, Primitive, eval_jaxpr, stage, typeof
+from calque_core import Jaxpr, JaxprEqn, Primitive, Var, eval_jaxpr, stage, typeof
 from calque_core.engine import (
     align_operands,
     exact_effects,
     join_constants,
+    marked_carries,
     named_axes,
     nested_jaxprs,
 )
@@ -47,7 +48,7 @@ from calque_core.lax import (
 Value = Any
 Dims = Sequence[int | None]
 Batch = tuple[list[Value], list[int | None]]
-Options = dict[str, int]  # the parameters of a loop that do not concern its programs: checkpoints
+Options = dict[str, Any]  # the parameters of a loop that do not concern its programs: batched, checkpoints
 
 
 class _Values(NamedTuple):
@@ -73,9 +74,16 @@ def while_batch(
     body_nconsts: int,
     cond_jaxpr: Jaxpr,
     cond_nconsts: int,
-    **options: int,
+    **options: Any,
 ) -> Batch:
-    """Loop over the whole batch: as one if the condition is unmapped, otherwise until every element is finished."""
+    """Loop over the whole batch: as one if the condition is unmapped, otherwise as `batched` says."""
+    programs = {"cond_jaxpr": cond_jaxpr, "body_jaxpr": body_jaxpr}
+    mixes = axis.name is not None and axis.name in named_axes(programs)
+    is_alone = options["batched"] == "map" and not mixes
+    if is_alone and _is_condition_mapped(cond_jaxpr, cond_nconsts, body_jaxpr, body_nconsts, dims):
+        params = {"cond_nconsts": cond_nconsts, "body_nconsts": body_nconsts, **programs, **options}
+        outs = one_by_one(while_p, args, dims, params)
+        return outs, [0] * len(outs)
     values, bdims = _Values.of(args, cond_nconsts, body_nconsts), _Values.of(dims, cond_nconsts, body_nconsts)
     body, carry_dims = batch_step(body_jaxpr, axis, [*bdims.body, *bdims.carry], len(bdims.carry), body_nconsts)
     cond_dims = [*bdims.condition, *carry_dims]
@@ -83,9 +91,10 @@ def while_batch(
     values = values._replace(carry=carry_in_front(axis, values.carry, bdims.carry, carry_dims))
     if predicate_dim is None:
         return _bind(condition, body, values, options), carry_dims
+    if options["batched"] == "map":
+        raise ValueError(_meeting_message(axis))
     _check_effects(cond_jaxpr, body_jaxpr)
     is_changed = [source != body_nconsts + i for i, source in enumerate(forwarded_inputs(body_jaxpr))]
-    mixes = axis.name is not None and axis.name in named_axes({"cond": cond_jaxpr, "body": body_jaxpr})
     condition, _ = batch_jaxpr_axes(cond_jaxpr, axis, cond_dims, [True])
     loop = _Loop(axis, condition, body, bdims.body, carry_dims, is_changed, mixes, options)
     with np.errstate(all="ignore"):  # the results of finished elements are discarded
@@ -112,6 +121,30 @@ def _bind(condition: Jaxpr, body: Jaxpr, values: _Values, options: Options) -> l
         cond_jaxpr=condition,
         cond_nconsts=len(cond_consts) + len(values.condition),
         **options,
+    )
+
+
+def _is_condition_mapped(condition: Jaxpr, cond_nconsts: int, body: Jaxpr, body_nconsts: int, dims: Dims) -> bool:
+    """Tell whether the condition depends on a mapped operand, at some step, without batching the programs."""
+    masks = _Values.of([d is not None for d in dims], cond_nconsts, body_nconsts)
+    carry = marked_carries(masks.carry, lambda mask: _dependent(body, [*masks.body, *mask]))
+    return _dependent(condition, [*masks.condition, *carry])[0]
+
+
+def _dependent(jaxpr: Jaxpr, is_mapped: Sequence[bool]) -> list[bool]:
+    """Return a mask of the results that depend on the arguments in a mask."""
+    reached = set(marked(jaxpr.invars, is_mapped))
+    for eqn in jaxpr.eqns:
+        if any(type(x) is Var and x in reached for x in eqn.invars):
+            reached.update(eqn.outvars)
+    return [type(x) is Var and x in reached for x in jaxpr.outvars]
+
+
+def _meeting_message(axis: AxisData) -> str:
+    return (
+        f"while_loop{where()} got batched='map' and a condition that differs from element to element under vmap, but "
+        f"the loop names the axis {axis.name!r} of the vmap. An element that runs alone does not see the others; use "
+        "batched='select'."
     )
 
 

@@ -53,7 +53,7 @@ from calque_pytree import PyTreeDef, tree_flatten
 
 Value = Any
 _Program = tuple[Jaxpr, PyTreeDef]
-BATCHED = ("select", "skip", "error")
+BATCHED = ("select", "skip", "map", "error")
 NO_OPERAND: Any = object()  # None is an operand
 
 cond_p = Primitive("cond", multiple_results=True)
@@ -130,7 +130,8 @@ def cond(
     Both functions are traced; one runs.  `cond(pred, x, true_fun, y, false_fun)` has an operand for each.  They must
     return the same pytree of the same types; a Python scalar takes the dtype of its counterpart.  `batched` says how
     `vmap` handles a mapped `pred`: "select" (run both, choose by element), "skip" (run a branch only if some element
-    takes it) or "error".  `operand=x` is another spelling of one operand.
+    takes it), "map" (run the branch of each element, one element after the other) or "error".  `operand=x` is another
+    spelling of one operand.
     Raises: TypeError if `pred` is not a bool scalar, the branches differ in structure or types, or `operand` stands
     beside operands.
 

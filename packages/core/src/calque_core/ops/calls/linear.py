@@ -17,7 +17,7 @@ from calque_core.known.operands import Option
 from calque_core.ops.elementwise.arithmetic import add_any_p
 from calque_core.ops.shapes.broadcast import broadcast
 from calque_core.primitives.rule_results import zeros
-from calque_core.types.avals import typeof
+from calque_core.types.avals import Shape, typeof
 from calque_core.types.dtypes import float0, is_float
 
 Value = Any
@@ -35,6 +35,16 @@ class Zero:
 
     def __init__(self, aval: Any) -> None:
         self.aval = aval
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes of the axes."""
+        return self.aval.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the elements."""
+        return self.aval.dtype  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"Zero({self.aval!r})"

@@ -8,7 +8,7 @@ Read next: `scan.py` for loops with a known number of steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +55,8 @@ from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_s
 Value = Any
 
 CHECKPOINTS = 16  # the number of states that reverse mode keeps by default
+OPTIONS = {"batched": "select", "checkpoints": CHECKPOINTS}  # the parameters that do not concern the programs
+BATCHED = ("select", "map")
 
 while_p = Primitive("while", multiple_results=True)
 while_p.takes_weak = True
@@ -63,7 +65,7 @@ control_flow.add(while_p)
 
 @while_p.def_abstract_eval
 def while_abstract_eval(
-    *avals: Any, body_jaxpr: Jaxpr, body_nconsts: int, checkpoints: int, cond_jaxpr: Jaxpr, cond_nconsts: int
+    *avals: Any, body_jaxpr: Jaxpr, body_nconsts: int, cond_jaxpr: Jaxpr, cond_nconsts: int, **_: Any
 ) -> list[Any]:
     carry = avals[cond_nconsts + body_nconsts :]
     check_operands("the condition of while", cond_jaxpr, [*avals[:cond_nconsts], *carry])
@@ -77,7 +79,7 @@ def while_abstract_eval(
 
 @while_p.def_impl
 def while_impl(
-    *args: Value, body_jaxpr: Jaxpr, body_nconsts: int, checkpoints: int, cond_jaxpr: Jaxpr, cond_nconsts: int
+    *args: Value, body_jaxpr: Jaxpr, body_nconsts: int, cond_jaxpr: Jaxpr, cond_nconsts: int, **_: Any
 ) -> list[Value]:
     cond_consts, body_consts = args[:cond_nconsts], args[cond_nconsts : cond_nconsts + body_nconsts]
     carry = list(map(as_declared, args[cond_nconsts + body_nconsts :], body_jaxpr.out_avals))
@@ -94,7 +96,7 @@ def while_impl(
 
 @while_p.def_pp
 def while_pp(params: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in params.items() if (name, value) != ("checkpoints", CHECKPOINTS)}
+    return {name: value for name, value in params.items() if name not in OPTIONS or OPTIONS[name] != value}
 
 
 def dce_while(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
@@ -149,6 +151,7 @@ def while_loop(
     *,
     max_steps: int | None = None,
     checkpoints: int | None = None,
+    batched: str = "select",
 ) -> Any:
     """Run `value = body_fun(value)` for as long as `cond_fun(value)` is true; return the last value.
 
@@ -160,8 +163,11 @@ def while_loop(
     r + 2 times more, where r is the least number with C(s + r, r) >= n.  By default that is 3 times up to 17 steps, 4
     up to 153, 6 up to 4,845 and 10 up to 735,471.  With `max_steps`, the loop ends after that many steps at the latest;
     it is then a `scan` of branches: reverse mode keeps every step and computes none again.
+
+    `batched` says how `vmap` handles a mapped condition: "select" (all elements step until the last one is finished) or
+    "map" (each element runs its own loop, one element after the other).
     Raises: TypeError if the value changes its type, or `cond_fun` does not return a bool scalar; ValueError if
-    `max_steps` is negative, `checkpoints` is not positive, or both are set.
+    `max_steps` is negative, `checkpoints` is not positive, or both are set, or for another value of `batched`.
 
     >>> from calque_core.lax import while_loop
     >>> while_loop(lambda x: x < 10.0, lambda x: x * 2.0, 1.0)
@@ -172,23 +178,29 @@ def while_loop(
     check_callable(cond_fun, "while_loop")
     check_callable(body_fun, "while_loop")
     caller = loop_name("while_loop", body_fun)
-    kept = _checkpoints(caller, checkpoints, max_steps)
+    if batched not in BATCHED:
+        raise ValueError(f"{caller} got batched={batched!r}. Use one of {', '.join(map(repr, BATCHED))}.")
+    options = {"batched": batched, "checkpoints": _checkpoints(caller, checkpoints, max_steps)}
     if max_steps is not None:
-        return _run_bounded(caller, cond_fun, body_fun, init_val, max_steps)
-    return _run_unbounded(caller, cond_fun, body_fun, init_val, kept)
+        return _run_bounded(caller, cond_fun, body_fun, init_val, max_steps, batched)
+    return _run_unbounded(caller, cond_fun, body_fun, init_val, options)
 
 
 def _run_unbounded(
-    caller: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, kept: int
+    caller: str,
+    cond_fun: Callable[[Any], Any],
+    body_fun: Callable[[Any], Any],
+    init_val: Any,
+    options: Mapping[str, Any] = OPTIONS,
 ) -> Any:
-    """Run steps until the condition fails, with `kept` values for reverse mode; messages name the loop `caller`."""
+    """Run steps until the condition fails; messages name the loop `caller`."""
     carry, carry_tree = carry_leaves(caller, "init_val", init_val)
     if here().settings.disable_jit:
         value, is_over = _run_by_python(caller, cond_fun, body_fun, carry_tree.unflatten(carry))
         if is_over:
             return copy_writable_tree(value)
         carry, carry_tree = carry_leaves(caller, "init_val", value)
-    return _bind_traced(caller, cond_fun, body_fun, carry, carry_tree, kept)
+    return _bind_traced(caller, cond_fun, body_fun, carry, carry_tree, options)
 
 
 def _bind_traced(
@@ -197,9 +209,9 @@ def _bind_traced(
     body_fun: Callable[[Any], Any],
     carry: Sequence[Value],
     carry_tree: PyTreeDef,
-    kept: int,
+    options: Mapping[str, Any],
 ) -> Any:
-    """Trace both functions for a carry of leaves `carry`, and bind the loop, with `kept` values for reverse mode."""
+    """Trace both functions for a carry of leaves `carry`, and bind the loop."""
     _, in_tree = tree_flatten(((carry_tree.unflatten(carry),), {}))
     check = lambda body: check_carry(caller, body_fun, carry_tree, body.out_tree)
     types: Sequence[Any] = [typeof(x) for x in carry]
@@ -220,9 +232,9 @@ def _bind_traced(
         *carry,
         body_jaxpr=body_jaxpr,
         body_nconsts=len(body.consts),
-        checkpoints=kept,
         cond_jaxpr=cond_jaxpr,
         cond_nconsts=len(condition.consts),
+        **options,
     )
     return carry_tree.unflatten(copy_shared(outs, condition.consts, body.consts, carry))
 
@@ -243,7 +255,12 @@ def _checkpoints(caller: str, checkpoints: int | None, max_steps: int | None) ->
 
 
 def _run_bounded(
-    caller: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, max_steps: int
+    caller: str,
+    cond_fun: Callable[[Any], Any],
+    body_fun: Callable[[Any], Any],
+    init_val: Any,
+    max_steps: int,
+    batched: str,
 ) -> Any:
     """Run a fixed number of steps; a step does nothing after the condition has failed."""
     count = integer("while_loop", "max_steps", max_steps)
@@ -261,7 +278,7 @@ def _run_bounded(
     def step(value: Any, _: None) -> tuple[Any, None]:
         answer = call(cond_fun, "while_loop", value)
         _check_answer(caller, cond_fun, answer)
-        return cond(answer, stepped, lambda finished: finished, value), None
+        return cond(answer, stepped, lambda finished: finished, value, batched=batched), None
 
     value, _ = run_scan(caller, step, init_val, None, count, False, 1)
     return value
@@ -343,7 +360,7 @@ def fori_loop(
         return CountedTo(state.i + 1, state.end, _count_on(caller, body_fun, state.i, state.value))
 
     below = lambda state: state.i < state.end
-    return _run_unbounded(caller, below, step, CountedTo(start, stop, init_val), CHECKPOINTS).value
+    return _run_unbounded(caller, below, step, CountedTo(start, stop, init_val)).value
 
 
 def _counter_dtype(caller: str, lower: Value, upper: Value) -> np.dtype[Any]:

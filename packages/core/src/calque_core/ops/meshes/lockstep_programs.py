@@ -81,9 +81,9 @@ def while_lockstep(
     *columns: Column,
     body_jaxpr: Jaxpr,
     body_nconsts: int,
-    checkpoints: int,
     cond_jaxpr: Jaxpr,
     cond_nconsts: int,
+    **_: Any,
 ) -> list[Column]:
     def run(group: Positions, chosen: list[Column]) -> list[Column]:
         cond_consts, body_consts, carry = split_while(chosen, cond_nconsts, body_nconsts)

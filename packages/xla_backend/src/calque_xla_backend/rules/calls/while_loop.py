@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -30,9 +31,9 @@ def while_lowering(
     *args: IrValue,
     body_jaxpr: Jaxpr,
     body_nconsts: int,
-    checkpoints: int,
     cond_jaxpr: Jaxpr,
     cond_nconsts: int,
+    **_: Any,
 ) -> Sequence[IrValue]:
     num_consts = cond_nconsts + body_nconsts
     cond_consts, body_consts, carry = args[:cond_nconsts], args[cond_nconsts:num_consts], args[num_consts:]
