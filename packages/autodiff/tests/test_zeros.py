@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calque_autodiff import grad, jvp, jvp_jaxpr, transpose_jaxpr
-from calque_autodiff import transpose as transpose_module
+from calque_autodiff.programs import transpose as transpose_module
 from calque_autodiff.programs.zeros import instantiate_results, with_zeros
 from calque_core import check_jaxpr, eval_jaxpr, lax, make_jaxpr, typeof
 

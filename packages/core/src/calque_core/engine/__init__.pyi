@@ -172,6 +172,7 @@ from calque_core.meshes.shards import (
     axis_names_of as axis_names_of, check_spec as check_spec, shard_shape as shard_shape, shard_slices as shard_slices,
 )
 from calque_core.ops.meshes.shard_specs import body_axes as body_axes
+from calque_core.ops.meshes.varying import widened as widened
 from calque_core.engine import numpy_functions as numpy_functions
 
 __all__ = [
@@ -208,5 +209,5 @@ __all__ = [
     "defreduction", "named_axes", "check_free_name", "is_advanced", "has_tracer", "host_values", "register_devices",
     "known_devices", "requested_cpu_devices", "fix_cpu_devices", "requested_platforms", "fix_platforms",
     "requested_device_memory", "fix_device_memory", "AnyMesh", "axes_of_mesh", "UNCONSTRAINED", "axis_names_of",
-    "check_spec", "shard_shape", "shard_slices", "body_axes", "numpy_functions",
+    "check_spec", "shard_shape", "shard_slices", "body_axes", "widened", "numpy_functions",
 ]
