@@ -122,6 +122,7 @@ _CHAPTERS = {
         "calque_core.jaxprs.effects": "has_ordered, exact_effects",
         "calque_core.ops.calls.callback": "register_effects_barrier",
         "calque_core.ops.calls.host_function": "HostCall, HostFunction, ForEach",
+        "calque_core.ops.calls.check": "Check, check_effect",
         "calque_core.ops.calls.ffi": "ArrayAttribute",
     },
     "Branches and loops": {

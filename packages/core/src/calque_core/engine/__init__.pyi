@@ -118,6 +118,7 @@ from calque_core.known.record import recorder as recorder
 from calque_core.jaxprs.effects import has_ordered as has_ordered, exact_effects as exact_effects
 from calque_core.ops.calls.callback import register_effects_barrier as register_effects_barrier
 from calque_core.ops.calls.host_function import HostCall as HostCall, HostFunction as HostFunction, ForEach as ForEach
+from calque_core.ops.calls.check import Check as Check, check_effect as check_effect
 from calque_core.ops.calls.ffi import ArrayAttribute as ArrayAttribute
 from calque_core.ops.calls.platform import Platforms as Platforms, position_of_platform as position_of_platform
 from calque_core.ops.calls.loop_rules import (
@@ -210,19 +211,20 @@ __all__ = [
     "exact_params", "Option", "add_option", "Operation", "known_of", "operation_of", "holds_equations_alone",
     "makes_its_results", "staged_apart", "StraightLine", "is_straight", "JaxprFunction", "has_no_sizes", "is_large",
     "merge_equal_equations", "recorder", "records_alone", "has_ordered", "exact_effects", "register_effects_barrier",
-    "HostCall", "HostFunction", "ForEach", "ArrayAttribute", "chosen_branches", "program_of", "forget_staged_programs",
-    "Platforms", "position_of_platform", "Loop", "ScanOptions", "consts_first", "marked_carries", "split_while",
-    "Signature", "CustomCall", "CustomFunction", "run_rule", "returned_pair", "flat_batch", "Pullback", "no_jvp_rule",
-    "close_rules", "call_by_rules", "Space", "space_of", "trace_in", "run_solver", "without_aux", "spread",
-    "broadcast_reduced", "share", "extremes", "reduced_shape", "positions", "sort_by", "elements_at", "declare_formula",
-    "evaluate_together", "polynomial", "Pieces", "Span", "join_pieces", "Regions", "region", "even", "odd",
-    "scaled_erfc", "normal_quantile", "SCALED_ERFC", "shifted_erfc", "leave_one_out_products", "gather_windows",
-    "default_fill", "scatter_windows", "clipped_lines", "combine_lines", "read_windows", "is_last", "product_of_others",
-    "product_with_updates", "extreme_shares", "merge_axis", "split_axis", "operand_leaves", "trace_computation",
-    "scalars_of", "known_operation", "neutral_element", "from_init", "on_arrays", "check_reduction", "split_reduction",
-    "defreduction", "named_axes", "bound_axes", "check_free_name", "is_advanced", "has_tracer", "host_values",
-    "register_devices", "known_devices", "requested_cpu_devices", "fix_cpu_devices", "requested_platforms",
-    "fix_platforms", "requested_device_memory", "fix_device_memory", "AnyMesh", "axes_of_mesh", "axes_text",
-    "UNCONSTRAINED", "names_of", "axis_names_of", "check_spec", "shard_shape", "full_shape", "shard_slices",
-    "is_replicated", "body_axes", "manual_mesh", "shard_type", "as_varying", "numpy_functions",
+    "HostCall", "HostFunction", "ForEach", "Check", "check_effect", "ArrayAttribute", "chosen_branches", "program_of",
+    "forget_staged_programs", "Platforms", "position_of_platform", "Loop", "ScanOptions", "consts_first",
+    "marked_carries", "split_while", "Signature", "CustomCall", "CustomFunction", "run_rule", "returned_pair",
+    "flat_batch", "Pullback", "no_jvp_rule", "close_rules", "call_by_rules", "Space", "space_of", "trace_in",
+    "run_solver", "without_aux", "spread", "broadcast_reduced", "share", "extremes", "reduced_shape", "positions",
+    "sort_by", "elements_at", "declare_formula", "evaluate_together", "polynomial", "Pieces", "Span", "join_pieces",
+    "Regions", "region", "even", "odd", "scaled_erfc", "normal_quantile", "SCALED_ERFC", "shifted_erfc",
+    "leave_one_out_products", "gather_windows", "default_fill", "scatter_windows", "clipped_lines", "combine_lines",
+    "read_windows", "is_last", "product_of_others", "product_with_updates", "extreme_shares", "merge_axis",
+    "split_axis", "operand_leaves", "trace_computation", "scalars_of", "known_operation", "neutral_element",
+    "from_init", "on_arrays", "check_reduction", "split_reduction", "defreduction", "named_axes", "bound_axes",
+    "check_free_name", "is_advanced", "has_tracer", "host_values", "register_devices", "known_devices",
+    "requested_cpu_devices", "fix_cpu_devices", "requested_platforms", "fix_platforms", "requested_device_memory",
+    "fix_device_memory", "AnyMesh", "axes_of_mesh", "axes_text", "UNCONSTRAINED", "names_of", "axis_names_of",
+    "check_spec", "shard_shape", "full_shape", "shard_slices", "is_replicated", "body_axes", "manual_mesh",
+    "shard_type", "as_varying", "numpy_functions",
 ]
