@@ -216,6 +216,43 @@ def test_a_loop_of_a_batch_fails_for_the_element_that_runs_too_long(compiled):
     assert (error.index, error.values) == ((2,), (4, 4))
 
 
+ROW = np.array([1.0, 2.0, -3.0, 4.0])
+# name -> (a program with loops on ROW that fails at -3.0, the steps of its loops)
+LOOPS = {
+    "scan": (lambda xs: lax.scan(lambda c, x: (c, square(x)), 0.0, xs), (2,)),
+    "reversed": (lambda xs: lax.scan(lambda c, x: (c, square(x)), 0.0, xs, reverse=True), (1,)),
+    "unrolled": (lambda xs: lax.scan(lambda c, x: (c, square(x)), 0.0, xs, unroll=3), (2,)),
+    "unrolled, the last": (lambda xs: lax.scan(lambda c, x: (c, square(3.5 - x)), 0.0, xs, unroll=3), (3,)),
+    "step jitted": (lambda xs: lax.scan(lambda c, x: (c, calque.jit(square)(x)), 0.0, xs), (2,)),
+    "gradient": (grad(lambda xs: np.sum(lax.scan(lambda c, x: (c, square(x)), 0.0, xs)[1])), (2,)),
+    "batch": (
+        lambda xs: vmap(lambda x: lax.fori_loop(0, 4, lambda i, c: c + square(x + i - 1.0), 0.0))(xs + 2.0),
+        (0,),
+    ),
+    "while": (lambda xs: lax.while_loop(lambda c: c > -9.0, lambda c: (square(c), c - 2.0)[1], xs[0]), (1,)),
+    "condition": (lambda xs: lax.while_loop(lambda c: square(c) > 0.0, lambda c: c - 2.0, xs[0]), (1,)),
+    "nested": (lambda xs: lax.fori_loop(0, 3, lambda i, c: lax.map(lambda x: square(x + 3.5 - 2 * i), xs), xs), (1, 2)),
+    "in a branch": (lambda xs: lax.map(lambda x: lax.cond(x < 0.0, square, lambda x: x, x), xs), (2,)),
+}
+
+
+@COMPILED
+@pytest.mark.parametrize("loop", LOOPS)
+def test_the_error_has_the_steps_of_the_loops_around_the_check(loop, compiled):
+    program, steps = LOOPS[loop]
+    error = failure(maybe_compiled(program, compiled), ROW)
+    assert error.steps == steps
+    notes = [note for note in error.__notes__ if note.startswith("This happened in step")]
+    assert len(notes) == len(steps)
+    assert notes[0].startswith(f"This happened in step {steps[-1]} of a ")
+    assert " at test_checks.py:" in notes[0]
+
+
+def test_a_loop_in_32_bits_has_steps():
+    with config.enable_x64(False):
+        assert failure(calque.jit(LOOPS["scan"][0]), ROW).steps == (2,)
+
+
 def test_the_error_of_a_compiled_program_comes_out_of_the_call():
     @calque.jit
     def step(x):

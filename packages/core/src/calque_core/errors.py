@@ -52,10 +52,11 @@ class CheckError(ValueError):
 
     `index` is the position of the first element that failed: that in the batches of `vmap`, the outermost first, then
     that in the predicate; it is empty for a predicate without axes.  `values` are the values that the message shows,
-    at this position.
+    at this position.  `steps` are the numbers of the steps of the loops around it, the outermost first, from 0.
     """
 
     index: tuple[int, ...] = ()
+    steps: tuple[int, ...] = ()
     values: tuple[Any, ...] = ()
 
     def __reduce__(self) -> Any:  # a pool of processes sends errors back pickled

@@ -19,7 +19,7 @@ _CHAPTERS = {
         "calque_core.ops.calls.tangents": (
             "flatten_primals, tangent_leaves, integer_leaves, check_sequence, check_outputs"
         ),
-        "calque_core.ops.calls.loops": "loop_name",
+        "calque_core.ops.calls.loops": "loop_name, add_step",
     },
     "Static arguments": {
         "calque_core.calls.static_arguments": (

@@ -13,7 +13,7 @@ from calque_core.ops.calls.tangents import (
     flatten_primals as flatten_primals, tangent_leaves as tangent_leaves, integer_leaves as integer_leaves,
     check_sequence as check_sequence, check_outputs as check_outputs,
 )
-from calque_core.ops.calls.loops import loop_name as loop_name
+from calque_core.ops.calls.loops import loop_name as loop_name, add_step as add_step
 from calque_core.calls.static_arguments import (
     StaticArguments as StaticArguments, Statics as Statics, StaticKeys as StaticKeys,
     static_arguments as static_arguments, with_static as with_static, static_keys as static_keys,
@@ -190,8 +190,8 @@ from calque_core.engine import numpy_functions as numpy_functions
 __all__ = [
     "FlatFunction", "FlatPrimals", "arg_names", "argument_at", "leaf_names", "call", "array_leaves", "describe_value",
     "normalize_argnums", "parameters_of", "FlatChosen", "ChosenArguments", "short_repr", "flatten_primals",
-    "tangent_leaves", "integer_leaves", "check_sequence", "check_outputs", "loop_name", "StaticArguments", "Statics",
-    "StaticKeys", "static_arguments", "with_static", "static_keys", "explain_comparison", "Position",
+    "tangent_leaves", "integer_leaves", "check_sequence", "check_outputs", "loop_name", "add_step", "StaticArguments",
+    "Statics", "StaticKeys", "static_arguments", "with_static", "static_keys", "explain_comparison", "Position",
     "current_position", "resolve", "LineTables", "in_backward", "at_place", "mark_wrapper", "name_of", "named_after",
     "hide_frames", "mark_boundary", "transform_of", "similar_name", "add_remedy", "Settings", "DEFAULT_SETTINGS",
     "here", "merely_evaluates", "own_context", "active", "entered", "BorrowingTrace", "CodeTrace", "JitTracer",
