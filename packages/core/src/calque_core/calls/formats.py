@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from calque_core.frames.source import where
@@ -17,21 +18,29 @@ def check_format(caller: str, fmt: Any, args: Sequence[Any], kwargs: Mapping[str
     """Check that the fields of a format are the arguments.  Raises: TypeError, ValueError."""
     if not isinstance(fmt, str):
         raise TypeError(f"{caller}{where()} got a format of type {type(fmt).__name__}. Give a string.")
+    problem = _problem(fmt, len(args), tuple(kwargs))
+    if problem:
+        raise ValueError(f"{caller}{where()} {problem}")
+
+
+@lru_cache(maxsize=256)  # a check or a print that is evaluated often: 0.2 us in the place of 5
+def _problem(fmt: str, count: int, names: Sequence[str]) -> str:
+    """Return what is wrong with a format of `count` arguments and of `names`, and what to do; '' if nothing is."""
     fields = _Fields()
     try:
-        fields.vformat(fmt, args, kwargs)
+        fields.vformat(fmt, (None,) * count, dict.fromkeys(names))
     except (IndexError, KeyError) as error:
-        raise ValueError(
-            f"{caller}{where()} has no argument for the field {error.args[0]!r} of {fmt!r}. Pass it, or double the "
-            "braces to print them."
-        ) from None
-    unused = [f"argument {i}" for i in range(len(args)) if i not in fields.used]
-    unused += [repr(name) for name in kwargs if name not in fields.used]
-    if unused:
-        raise ValueError(
-            f"{caller}{where()} has no field for {', '.join(unused)} in its format. Add a field for each, such as "
-            "{}, and do not use an f-string: it formats the tracer when the program is traced."
+        return (
+            f"has no argument for the field {error.args[0]!r} of {fmt!r}. Pass it, or double the braces to print them."
         )
+    unused = [f"argument {i}" for i in range(count) if i not in fields.used]
+    unused += [repr(name) for name in names if name not in fields.used]
+    if not unused:
+        return ""
+    return (
+        f"has no field for {', '.join(unused)} in its format. Add a field for each, such as {{}}, and do not use an "
+        "f-string: it formats the tracer when the program is traced."
+    )
 
 
 class _Fields(string.Formatter):
