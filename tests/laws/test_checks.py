@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from checked_devices import CLAIMS
+from many_devices import outcomes_of
 from test_effects import VERBS
 
 import calque
@@ -313,3 +317,19 @@ def test_a_check_in_a_compiled_reduction_is_refused():
 
     with pytest.raises(TypeError, match=r"the check 'no \{\}' at .* is called in the function of a reduction"):
         calque.jit(lambda x: lax.reduce(x, 0.0, total, (0,)))(np.ones(3))
+
+
+def test_checks_fail_on_several_devices():
+    outcomes = outcomes_of(Path(__file__).with_name("checked_devices.py"), *CLAIMS)
+    assert {claim: outcome for claim, outcome in outcomes.items() if outcome != "ok"} == {}
+    assert outcomes.keys() == CLAIMS.keys()
+
+
+def test_a_function_is_exported_without_its_checks():
+    with pytest.raises(
+        calque.export.ExportError, match=r"by a callback, a check .* config\.checks\(False\) leaves out checks"
+    ):
+        calque.export.export(calque.jit(square))(2.0)
+    with config.checks(False):
+        exported = calque.export.export(calque.jit(square))(2.0)
+    assert exported.call(3.0) == 9.0
