@@ -333,3 +333,21 @@ def test_a_function_is_exported_without_its_checks():
     with config.checks(False):
         exported = calque.export.export(calque.jit(square))(2.0)
     assert exported.call(3.0) == 9.0
+
+
+@COMPILED
+def test_a_check_of_tangents_is_made_in_forward_mode_alone(compiled):
+    @custom_jvp
+    def bounded(x):
+        return x * x
+
+    @bounded.defjvp
+    def bounded_jvp(primals, tangents):
+        check(tangents[0] < 2.0, "the tangent {} is large", tangents[0])
+        return bounded(*primals), 2.0 * primals[0] * tangents[0]
+
+    pushed = maybe_compiled(lambda x, t: jvp(bounded, (x,), (t,))[1], compiled)
+    assert pushed(1.0, 1.0) == 2.0
+    assert failure(pushed, 1.0, 3.0).values == (3.0,)
+    assert failure(maybe_compiled(lambda x, t: linearize(bounded, x)[1](t), compiled), 1.0, 3.0).values == (3.0,)
+    assert maybe_compiled(lambda x, ct: vjp(bounded, x)[1](ct)[0], compiled)(1.0, 3.0) == 6.0
