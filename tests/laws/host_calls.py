@@ -9,7 +9,7 @@ import numpy as np
 from program import COMPLEX, FLOATS, INTEGERS, Program, numbers
 
 from calque_autodiff import custom_jvp
-from calque_core import debug, io_callback, lax, pure_callback
+from calque_core import check, debug, io_callback, lax, pure_callback
 
 X, Y = numbers((2, 3)), numbers((3,))
 
@@ -40,6 +40,12 @@ def seen(x):
     return lax.sin(x)
 
 
+def checked(x):
+    check(abs(x) < 100.0, "{} {} {}", x, np.float32(1.0), "label")
+    check(True, "always")
+    return lax.sin(x)
+
+
 HOST_CALLS: dict[str, list[Program]] = {
     "pure_callback": [
         Program("pure_callback", called_for_each, (X, Y), INTEGERS),
@@ -49,4 +55,5 @@ HOST_CALLS: dict[str, list[Program]] = {
     ],
     "io_callback": [Program("io_callback", lambda x, y: io_callback(np.subtract, x, x, y), (X, Y), INTEGERS)],
     "debug_callback": [Program("debug_callback", seen, (X,), (*FLOATS, *COMPLEX), 8, complex_ulps=64)],
+    "check": [Program("check", checked, (X,), (*FLOATS, *COMPLEX), 8, complex_ulps=64)],
 }

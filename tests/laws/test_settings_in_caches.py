@@ -45,6 +45,7 @@ REMEMBERING = {
     "calque_core.distributions.facade_fault": "what is installed",
     "calque_core.ops.elementwise.pieces.join_pieces.<locals>.<lambda>": "tables of coefficients in double precision",
     "calque_core.known.run._compiled": "the text of a function, no dtype",
+    "calque_core.calls.formats._problem": "the fields of a text, no dtype",
     "calque_autodiff.rules.reductions.dot.cotangent_plan": "numbers of axes",
     "calque_core.context.allow_known": "the settings are the key",
     "calque_core.types.avals._changes_operators": "the methods of a class",

@@ -136,7 +136,7 @@ PROGRAMS = {
     "while": [lambda x: lax.while_loop(lambda c: lax.ne(lax.reduce_max(lax.abs(c)), 0), lambda c: lax.sub(c, c), x)],
 }
 NEED_MORE = {
-    **dict.fromkeys(("dce_sink", "debug_callback"), "it has no result"),
+    **dict.fromkeys(("dce_sink", "debug_callback", "check"), "it has no result"),
     **dict.fromkeys(("pure_callback", "io_callback"), "the user's function computes it"),
     "ffi_call": "the user's kernel computes it",
     **dict.fromkeys(("psum", "pmax", "pmin", "axis_index", "pvary"), "evaluation knows no named axis"),

@@ -322,7 +322,7 @@ def test_callbacks_are_refused():
 
     for f in (printed, lambda x: pure_callback(np.sin, ShapeDtypeStruct((), np.float64), x)):
         with pytest.raises(
-            ExportError, match=r"export of .*: the function calls Python, by a callback or debug\.print, and"
+            ExportError, match=r"export of .*: the function calls Python, by a callback, a check or debug\.print, and"
         ):
             export(jit(f))(1.0)
 

@@ -43,6 +43,7 @@ _CHAPTERS = {
         ),
     },
     "calls to Python": {"calque_core": "pure_callback, io_callback, effects_barrier"},
+    "checks in programs": {"calque_core": "check, CheckError"},
     "settings": {
         "calque_core": "config",
         "calque_core.config": (

@@ -1,6 +1,7 @@
 """The exceptions of `calque_core`, under jax's module path."""
 
 from calque_core import (
+    CheckError,
     ConcretizationTypeError,
     JaxprTypeError,
     MissingRuleError,
@@ -14,6 +15,7 @@ from calque_core import (
 )
 
 __all__ = [
+    "CheckError",
     "ConcretizationTypeError",
     "JaxprTypeError",
     "MissingRuleError",

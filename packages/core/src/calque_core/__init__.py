@@ -57,6 +57,7 @@ _CHAPTERS = {
         "calque_core.ops.calls.callback": "pure_callback, io_callback, host_callback, effects_barrier",
         "calque_core.jaxprs.effects": "Effect",
     },
+    "checks in programs": {"calque_core.ops.calls.check": "check"},
     "calls of kernels": {"calque_core.ops.calls.ffi": "ffi_call"},
     "traces": {
         "calque_core.traces.trace": (
@@ -86,9 +87,9 @@ _CHAPTERS = {
     },
     "errors": {
         "calque_core.errors": (
-            "ConcretizationTypeError, JaxprTypeError, MissingRuleError, NonConcreteBooleanIndexError, NumpyRuleError, "
-            "ShapeError, TracerArrayConversionError, TracerBoolConversionError, TracerIntegerConversionError, "
-            "UnexpectedTracerError"
+            "CheckError, ConcretizationTypeError, JaxprTypeError, MissingRuleError, NonConcreteBooleanIndexError, "
+            "NumpyRuleError, ShapeError, TracerArrayConversionError, TracerBoolConversionError, "
+            "TracerIntegerConversionError, UnexpectedTracerError"
         ),
     },
     "modules": {"calque_core": "config, debug, lax"},

@@ -42,6 +42,7 @@ from calque_core.ops.calls.callback import (
     effects_barrier as effects_barrier,
 )
 from calque_core.jaxprs.effects import Effect as Effect
+from calque_core.ops.calls.check import check as check
 from calque_core.ops.calls.ffi import ffi_call as ffi_call
 from calque_core.traces.trace import (
     Trace as Trace, tracing as tracing, current_trace as current_trace, evaluation as evaluation,
@@ -62,7 +63,7 @@ from calque_core.frames.source import SourceInfo as SourceInfo, register_interna
 from calque_core.frames.tracebacks import api_boundary as api_boundary, full_traceback as full_traceback
 from calque_core.frames.scopes import named_scope as named_scope, named_call as named_call
 from calque_core.errors import (
-    ConcretizationTypeError as ConcretizationTypeError, JaxprTypeError as JaxprTypeError,
+    CheckError as CheckError, ConcretizationTypeError as ConcretizationTypeError, JaxprTypeError as JaxprTypeError,
     MissingRuleError as MissingRuleError, NonConcreteBooleanIndexError as NonConcreteBooleanIndexError,
     NumpyRuleError as NumpyRuleError, ShapeError as ShapeError,
     TracerArrayConversionError as TracerArrayConversionError, TracerBoolConversionError as TracerBoolConversionError,
@@ -91,12 +92,12 @@ __all__ = [
     "rewrite", "map_jaxpr", "inline_calls", "dce_jaxpr", "fold_constants", "count_eqns", "jaxpr_equal",
     "CapturedConstant", "captured_constants", "Primitive", "decompose", "RuleTable", "rules", "rule_epoch",
     "rule_matrix", "Zero", "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros", "add_tangents",
-    "pure_callback", "io_callback", "host_callback", "effects_barrier", "Effect", "ffi_call", "Trace", "tracing",
-    "current_trace", "evaluation", "hand_down", "hand_custom_down", "register_evaluator", "eval_context",
+    "pure_callback", "io_callback", "host_callback", "effects_barrier", "Effect", "check", "ffi_call", "Trace",
+    "tracing", "current_trace", "evaluation", "hand_down", "hand_custom_down", "register_evaluator", "eval_context",
     "trace_state_clean", "Tracer", "is_tracer", "ensure_compile_time_eval", "ValueTrace", "ValueTracer", "moveaxis",
     "matchaxis", "Mesh", "AbstractMesh", "PartitionSpec", "shard_map", "ravel_pytree", "CustomRules", "implements",
     "SourceInfo", "register_internal_folder", "api_boundary", "full_traceback", "named_scope", "named_call",
-    "ConcretizationTypeError", "JaxprTypeError", "MissingRuleError", "NonConcreteBooleanIndexError", "NumpyRuleError",
-    "ShapeError", "TracerArrayConversionError", "TracerBoolConversionError", "TracerIntegerConversionError",
-    "UnexpectedTracerError", "config", "debug", "lax",
+    "CheckError", "ConcretizationTypeError", "JaxprTypeError", "MissingRuleError", "NonConcreteBooleanIndexError",
+    "NumpyRuleError", "ShapeError", "TracerArrayConversionError", "TracerBoolConversionError",
+    "TracerIntegerConversionError", "UnexpectedTracerError", "config", "debug", "lax",
 ]

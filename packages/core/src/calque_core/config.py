@@ -149,6 +149,21 @@ def known_operations(value: bool = True) -> scope:
     return scope("known_operations", value)
 
 
+def checks(value: bool = True) -> scope:
+    """Make the checks of a program (`check`), or leave them out, for a `with` block; on by default.
+
+    While it is off, a call of `check` does nothing and records nothing: a traced program has no equation for it.  A
+    jaxpr made before runs unchanged.
+    Raises: ValueError if `value` is not a bool.
+
+    >>> from calque_core import check
+    >>> from calque_core.config import checks
+    >>> with checks(False):
+    ...     check(False, "never seen")
+    """
+    return scope("checks", value)
+
+
 def debug_nans(value: bool = True) -> scope:
     """Raise where an operation makes a nan that none of its operands held, for a `with` block.
 

@@ -41,6 +41,7 @@ class Settings(Record):
     default_matmul_precision: str | None = None  # of products that state none; None: the highest
     mesh: Any = None  # a mesh, to which partition specs alone refer
     known_operations: bool = True  # whether code made once from rules may run in place of them
+    checks: bool = True  # whether `check` checks
 
 
 @lru_cache(maxsize=64)

@@ -9,14 +9,13 @@ Read next: `ops/calls/callback.py`, their primitive; `frames/prompt.py`, the pro
 from __future__ import annotations
 
 import builtins
-import re
-import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from calque_core.calls.formats import check_format
 from calque_core.context import here
 from calque_core.errors import UnexpectedTracerError
 from calque_core.frames.prompt import Prompt
@@ -62,7 +61,7 @@ def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
     >>> debug.print("loss {:.2f} at {step}", 1.0, step=3)
     loss 1.00 at 3
     """
-    _check_format(fmt, args, kwargs)
+    check_format("debug.print", fmt, args, kwargs)
     bind_debug_callback("debug.print", _Printer(fmt), args, kwargs, ordered)
 
 
@@ -87,50 +86,6 @@ class _Printer:
 
     def __hash__(self) -> int:
         return hash(self.fmt)
-
-
-def _check_format(fmt: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    """Check that the fields of a format are the arguments.  Raises: TypeError, ValueError."""
-    if not isinstance(fmt, str):
-        raise TypeError(f"debug.print{where()} got a format of type {type(fmt).__name__}. Give a string.")
-    fields = _Fields()
-    try:
-        fields.vformat(fmt, args, kwargs)
-    except (IndexError, KeyError) as error:
-        raise ValueError(
-            f"debug.print{where()} has no argument for the field {error.args[0]!r} of {fmt!r}. Pass it, or double the "
-            "braces to print them."
-        ) from None
-    unused = [f"argument {i}" for i in range(len(args)) if i not in fields.used]
-    unused += [repr(name) for name in kwargs if name not in fields.used]
-    if unused:
-        raise ValueError(
-            f"debug.print{where()} has no field for {', '.join(unused)} in its format. Add a field for each, such as "
-            "{}, and do not use an f-string: it formats the tracer when the program is traced."
-        )
-
-
-class _Fields(string.Formatter):
-    """Finds the arguments that a format shows, without formatting them: they may be tracers."""
-
-    def __init__(self) -> None:
-        self.used: set[int | str] = set()
-
-    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Note the argument that the field shows, and return no value.  Raises: IndexError or KeyError without it."""
-        name = re.split(r"[.\[]", field_name, maxsplit=1)[0]
-        key = int(name) if name.isdigit() else name
-        if isinstance(key, int) and key >= len(args):
-            raise IndexError(key)
-        self.get_value(key, args, kwargs)
-        self.used.add(key)
-        return None, key
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        return ""
-
-    def convert_field(self, value: Any, conversion: Any) -> Any:
-        return value
 
 
 @api_boundary

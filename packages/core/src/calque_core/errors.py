@@ -47,6 +47,22 @@ class NumpyRuleError(TypeError):
     """A function of NumPy, or an option of one, that has no rule for tracers."""
 
 
+class CheckError(ValueError):
+    """A check of the user's program failed.
+
+    `index` is the position of the first element that failed: that in the batches of `vmap`, the outermost first, then
+    that in the predicate; it is empty for a predicate without axes.  `values` are the values that the message shows,
+    at this position.  `steps` are the numbers of the steps of the loops around it, the outermost first, from 0.
+    """
+
+    index: tuple[int, ...] = ()
+    steps: tuple[int, ...] = ()
+    values: tuple[Any, ...] = ()
+
+    def __reduce__(self) -> Any:  # a pool of processes sends errors back pickled
+        return type(self), self.args, vars(self)
+
+
 class MissingRuleError(NotImplementedError):
     """A transformation met a primitive that has no rule for it.
 

@@ -40,6 +40,7 @@ from calque_core.engine import (
 from calque_core.extend import missing_rule
 from calque_core.lax import (
     broadcast_in_dim_p,
+    check_p,
     concatenate_p,
     custom_jvp_call_p,
     custom_vjp_call_p,
@@ -85,7 +86,7 @@ DATA_MOVEMENT = frozenset((
     broadcast_in_dim_p, concatenate_p, dynamic_slice_p, dynamic_update_slice_p, gather_p, reshape_p, rev_p, scatter_p,
     slice_p, split_p, squeeze_p, stack_p, tile_p, transpose_p, unstack_p,
 ))  # fmt: skip
-HOST_CALLS = frozenset((pure_callback_p, io_callback_p, debug_callback_p))
+HOST_CALLS = frozenset((pure_callback_p, io_callback_p, debug_callback_p, check_p))
 # Evaluated by evaluating their programs, as the identity, or not at all.
 TRANSPARENT = frozenset((
     jit_p, remat_p, name_p, optimization_barrier_p, dce_sink_p, custom_jvp_call_p, custom_vjp_call_p,

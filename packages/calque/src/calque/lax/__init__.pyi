@@ -77,8 +77,8 @@ from calque_core.lax import (
     pmin_p as pmin_p, axis_index_p as axis_index_p, pvary_p as pvary_p, shard_map_p as shard_map_p, pmap_p as pmap_p,
     sharding_constraint_p as sharding_constraint_p, jit_p as jit_p, composite as composite, composite_p as composite_p,
     pure_callback_p as pure_callback_p, io_callback_p as io_callback_p, debug_callback_p as debug_callback_p,
-    ffi_call_p as ffi_call_p, optimization_barrier as optimization_barrier, dce_sink as dce_sink, remat_p as remat_p,
-    name_p as name_p, optimization_barrier_p as optimization_barrier_p, dce_sink_p as dce_sink_p,
+    check_p as check_p, ffi_call_p as ffi_call_p, optimization_barrier as optimization_barrier, dce_sink as dce_sink,
+    remat_p as remat_p, name_p as name_p, optimization_barrier_p as optimization_barrier_p, dce_sink_p as dce_sink_p,
 )
 from calque_signal import (
     fft as fft, FftType as FftType, fft_p as fft_p, conv_general_dilated as conv_general_dilated,
@@ -141,7 +141,7 @@ __all__ = [
     "pbroadcast", "ppermute", "pshuffle", "psum_scatter", "pswapaxes", "all_gather_p", "all_gather_invariant_p",
     "all_to_all_p", "ppermute_p", "psum_scatter_p", "psum", "pmean", "pmax", "pmin", "axis_index", "axis_size", "pvary",
     "psum_p", "pmax_p", "pmin_p", "axis_index_p", "pvary_p", "shard_map_p", "pmap_p", "sharding_constraint_p", "jit_p",
-    "composite", "composite_p", "pure_callback_p", "io_callback_p", "debug_callback_p", "ffi_call_p",
+    "composite", "composite_p", "pure_callback_p", "io_callback_p", "debug_callback_p", "check_p", "ffi_call_p",
     "optimization_barrier", "dce_sink", "remat_p", "name_p", "optimization_barrier_p", "dce_sink_p", "fft", "FftType",
     "fft_p", "conv_general_dilated", "conv_general_dilated_p", "conv", "conv_with_general_padding", "conv_transpose",
     "conv_general_dilated_patches", "conv_general_dilated_local", "conv_dimension_numbers", "ConvDimensionNumbers",

@@ -19,7 +19,7 @@ _CHAPTERS = {
         "calque_core.ops.calls.tangents": (
             "flatten_primals, tangent_leaves, integer_leaves, check_sequence, check_outputs"
         ),
-        "calque_core.ops.calls.loops": "loop_name",
+        "calque_core.ops.calls.loops": "loop_name, add_step",
     },
     "Static arguments": {
         "calque_core.calls.static_arguments": "StaticArguments, Statics, static_arguments, with_static",
@@ -113,6 +113,7 @@ _CHAPTERS = {
         "calque_core.jaxprs.effects": "exact_effects",
         "calque_core.ops.calls.callback": "register_effects_barrier",
         "calque_core.ops.calls.host_function": "HostCall, HostFunction",
+        "calque_core.ops.calls.check": "Check, check_effect",
         "calque_core.ops.calls.ffi": "ArrayAttribute",
     },
     "Branches and loops": {

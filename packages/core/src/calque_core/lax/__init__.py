@@ -148,7 +148,10 @@ _CHAPTERS = {
         "calque_core.ops.calls.jit": "jit_p",
         "calque_core.ops.calls.composite": "composite, composite_p",
     },
-    "calls to Python": {"calque_core.ops.calls.callback": "pure_callback_p, io_callback_p, debug_callback_p"},
+    "calls to Python": {
+        "calque_core.ops.calls.callback": "pure_callback_p, io_callback_p, debug_callback_p",
+        "calque_core.ops.calls.check": "check_p",
+    },
     "calls of kernels": {"calque_core.ops.calls.ffi": "ffi_call_p"},
     "checkpoint": {
         "calque_core.ops.calls.checkpoint": (

@@ -149,6 +149,7 @@ from calque_core.ops.calls.composite import composite as composite, composite_p 
 from calque_core.ops.calls.callback import (
     pure_callback_p as pure_callback_p, io_callback_p as io_callback_p, debug_callback_p as debug_callback_p,
 )
+from calque_core.ops.calls.check import check_p as check_p
 from calque_core.ops.calls.ffi import ffi_call_p as ffi_call_p
 from calque_core.ops.calls.checkpoint import (
     optimization_barrier as optimization_barrier, dce_sink as dce_sink, remat_p as remat_p, name_p as name_p,
@@ -217,6 +218,6 @@ __all__ = [
     "pbroadcast", "ppermute", "pshuffle", "psum_scatter", "pswapaxes", "all_gather_p", "all_gather_invariant_p",
     "all_to_all_p", "ppermute_p", "psum_scatter_p", "psum", "pmean", "pmax", "pmin", "axis_index", "axis_size", "pvary",
     "psum_p", "pmax_p", "pmin_p", "axis_index_p", "pvary_p", "shard_map_p", "pmap_p", "sharding_constraint_p", "jit_p",
-    "composite", "composite_p", "pure_callback_p", "io_callback_p", "debug_callback_p", "ffi_call_p",
+    "composite", "composite_p", "pure_callback_p", "io_callback_p", "debug_callback_p", "check_p", "ffi_call_p",
     "optimization_barrier", "dce_sink", "remat_p", "name_p", "optimization_barrier_p", "dce_sink_p",
 ]

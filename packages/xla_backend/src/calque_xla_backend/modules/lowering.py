@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -34,6 +34,14 @@ FuncOp = Any  # the stubs lack the methods that jaxlib adds to its generated cla
 Constants = dict[tuple[int, Any], Any]  # by identity and type: the array or its IR value
 
 
+class Step(NamedTuple):
+    """A step of a loop around the insertion point; `place` is that of the loop, for messages."""
+
+    verb: str
+    place: str
+    number: IrValue
+
+
 @dataclass(slots=True)
 class ModuleContext:
     """The state that all rules of one module share."""
@@ -50,6 +58,7 @@ class ModuleContext:
     locations: Locations | OnePlace = field(default_factory=Locations)  # of the program that is being lowered
     callbacks: list[HostCall] = field(default_factory=list)  # the Python functions that the program calls
     token: IrValue | None = None  # what the next ordered effect must wait for, at the current insertion point
+    steps: tuple[Step, ...] = ()  # of the loops around the insertion point, the outermost first
     devices: tuple[Any, ...] = ()  # of the program, in the order of their numbers; () before a mesh gives them
     is_divided: bool = False  # whether XLA divides the arrays of the program over several devices
     meshes: dict[Any, str] = field(default_factory=dict)  # the symbols of the meshes

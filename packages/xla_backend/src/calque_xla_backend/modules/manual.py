@@ -62,12 +62,12 @@ def inside(module_context: ModuleContext, mesh: AnyMesh, axes: Sequence[AxisName
     module_context.templates, module_context.functions, module_context.traced = module_context.caches.setdefault(
         manual, (Templates(Recorded()), {}, {})
     )
-    module_context.manual = manual
+    module_context.manual, steps, module_context.steps = manual, module_context.steps, ()
     try:
         with entered(axis_env=(*here().axis_env, *[(name, mesh.shape[name]) for name in axes])):
             yield manual
     finally:
-        module_context.manual = outer
+        module_context.manual, module_context.steps = outer, steps
         module_context.templates, module_context.functions, module_context.traced = caches
 
 

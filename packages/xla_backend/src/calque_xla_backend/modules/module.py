@@ -35,6 +35,7 @@ from calque_xla_backend.modules.lowering import (
 from calque_xla_backend.modules.meshes import sharding_attribute
 from calque_xla_backend.modules.recording import Recorded, Templates
 from calque_xla_backend.modules.reuse import reused_by
+from calque_xla_backend.modules.steps import has_checks
 from calque_xla_backend.modules.tokens import current_token, has_ordered
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, cached_in_context
 from calque_xla_backend.runtime.partition import Partition
@@ -196,12 +197,14 @@ def lower_function(
     function.attributes["sym_visibility"] = ir.StringAttr.get("private")
     module_context.symbols.insert(function)  # renames it if another function has the name
     entry = function.add_entry_block()
-    arguments = list(entry.arguments)
+    arguments, steps = list(entry.arguments), module_context.steps
+    module_context.steps = ()
     with ir.InsertionPoint(entry):
         module_context.token = arguments.pop(0) if takes_token else None  # the first ordered effect of `main` makes it
         ctx = LoweringRuleContext(module_context, dict(zip(constants, arguments)), _NO_EQN)
         outs = lower_equations(ctx, Locations(prefix), jaxpr, *arguments[len(constants) :])
         func.ReturnOp([current_token(module_context), *outs] if takes_token else outs)
+    module_context.steps = steps
     return function
 
 
@@ -229,7 +232,8 @@ def callee_of(ctx: LoweringRuleContext, jaxpr: Jaxpr, name: str) -> tuple[FuncOp
 
 def call_jaxpr(ctx: LoweringRuleContext, jaxpr: Jaxpr, name: str, *values: IrValue) -> list[IrValue]:
     """Lower a call of `jaxpr` as a function of the module; return its results."""
-    callee = callee_of(ctx, jaxpr, name)
+    # A check tells the steps of the loops around it, which a function of the module does not see.
+    callee = None if ctx.module_context.steps and has_checks(jaxpr) else callee_of(ctx, jaxpr, name)
     if callee is None:
         return jaxpr_subcomp(ctx, jaxpr, *values)
     function, constants = callee

@@ -18,6 +18,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from calque_core import CheckError
 from calque_core.engine import HostCall, register_effects_barrier
 
 Value = Any
@@ -86,7 +87,8 @@ def _raise_failure(error: RuntimeError, name: str) -> None:
     match = re.search("calque callback failure <([0-9]+)>", str(error))
     failure = _failures.pop(int(match[1]), None) if match else None
     if failure is not None:
-        failure.add_note(f"The callback belongs to the compiled program of {name}.")
+        origin = "check" if isinstance(failure, CheckError) else "callback"
+        failure.add_note(f"The {origin} belongs to the compiled program of {name}.")
         try:
             raise failure from None
         finally:

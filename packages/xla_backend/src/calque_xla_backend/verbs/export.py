@@ -76,8 +76,9 @@ def _exported(traced: Traced, platform: str, vjp: VJP | None) -> Exported:
         lowered = lower_jaxpr_to_module(jaxpr, name=traced.fun_name, platform=platform)
         if jaxpr.effects or lowered.callbacks:
             raise ExportError(
-                f"export of {traced.fun_name}{where()}: the function calls Python, by a callback or debug.print, and "
-                "its bytes hold no Python. Export the function without these calls."
+                f"export of {traced.fun_name}{where()}: the function calls Python, by a callback, a check or "
+                "debug.print, and its bytes hold no Python. Export the function without these calls; "
+                "config.checks(False) leaves out checks."
             )
         check_targets(lowered.module)
         contents = Contents(

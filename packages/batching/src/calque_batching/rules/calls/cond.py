@@ -17,6 +17,7 @@ import numpy as np
 from calque_batching.axes import bdim_at_front
 from calque_batching.batch_trace import AxisData, BatchTrace, one_by_one
 from calque_batching.jaxprs import batch_jaxpr_axes, eval_batched, forwarded_inputs
+from calque_batching.rules.calls.check import has_checks, where_active
 from calque_core import Jaxpr, Trace, current_trace, dce_jaxpr, evaluation, stage, typeof
 from calque_core.engine import (
     align_operands,
@@ -128,6 +129,8 @@ class _Branch(NamedTuple):
                 x, d = args[i], dims[i]
                 cases, dims[i] = align_operands([is_taken, discard(x), x], [0, d, d])
                 args[i] = select_n_p.bind(*cases)
+        if has_checks(self.jaxpr):
+            return eval_batched(where_active(self.jaxpr), self.axis, [is_taken, *args], [0, *dims])
         return eval_batched(self.jaxpr, self.axis, args, dims)
 
     def run_if_taken(self, is_taken: Value, *operands: Value) -> Batch:

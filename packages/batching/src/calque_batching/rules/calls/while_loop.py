@@ -20,6 +20,7 @@ import numpy as np
 from calque_batching.axes import broadcast
 from calque_batching.batch_trace import AxisData, one_by_one
 from calque_batching.jaxprs import batch_jaxpr_axes, batch_step, carry_in_front, forwarded_inputs
+from calque_batching.rules.calls.check import has_checks, where_active
 from calque_core import Jaxpr, JaxprEqn, Primitive, Var, eval_jaxpr, stage, typeof
 from calque_core.engine import (
     align_operands,
@@ -95,8 +96,13 @@ def while_batch(
         raise ValueError(_meeting_message(axis))
     _check_effects(cond_jaxpr, body_jaxpr)
     is_changed = [source != body_nconsts + i for i, source in enumerate(forwarded_inputs(body_jaxpr))]
+    asks = has_checks(cond_jaxpr, body_jaxpr)
+    if asks:
+        step_dims = [0, *bdims.body, *bdims.carry]
+        body, carry_dims = batch_step(where_active(body_jaxpr), axis, step_dims, len(bdims.carry), body_nconsts + 1)
+        cond_jaxpr, cond_dims = where_active(cond_jaxpr), [0, *cond_dims]
     condition, _ = batch_jaxpr_axes(cond_jaxpr, axis, cond_dims, [True])
-    loop = _Loop(axis, condition, body, bdims.body, carry_dims, is_changed, mixes, options)
+    loop = _Loop(axis, condition, body, bdims.body, carry_dims, is_changed, mixes, asks, options)
     with np.errstate(all="ignore"):  # the results of finished elements are discarded
         finals = loop.run(values)
     outs = [final if changed else x for x, final, changed in zip(values.carry, finals, is_changed)]
@@ -161,7 +167,8 @@ class _Loop(NamedTuple):
     """A loop for a whole batch, whose elements take different numbers of steps.
 
     `body_dims` and `carry_dims` are the batch dimensions of the constants of the body and of the carry; `is_changed`
-    marks the carries that a step changes; `mixes` says that elements interact through a named axis.
+    marks the carries that a step changes; `mixes` says that elements interact through a named axis; with `asks`, the
+    programs have one more operand in front, the running elements, the only ones that they check.
     """
 
     axis: AxisData
@@ -171,6 +178,7 @@ class _Loop(NamedTuple):
     carry_dims: Dims
     is_changed: Sequence[bool]
     mixes: bool
+    asks: bool
     options: Options
 
     @property
@@ -185,7 +193,7 @@ class _Loop(NamedTuple):
 
     def run(self, values: _Values) -> list[Value]:
         """Return the final carry; a carry that a step changes has its batch axis in front."""
-        (is_running,) = eval_jaxpr(self.condition, self.condition.consts, *values.condition, *values.carry)
+        is_running = self.holds(np.ones(self.axis.size, bool), values.condition, values.carry)
         body_consts = self.startable(is_running, values.body, self.body_dims)
         starts = self.startable(is_running, values.carry, self.carry_dims)
         finals = [broadcast(x, self.axis.size, 0) for x in marked(values.carry, self.is_shared)]
@@ -210,11 +218,20 @@ class _Loop(NamedTuple):
         count = len(self.carry_dims)
         is_running, before, finals = state[0], state[1 : count + 1], state[count + 1 :]
         inputs = self.body_inputs(is_running, before, consts.carry)
-        after = eval_jaxpr(self.body, self.body.consts, *consts.body, *inputs)
+        after = eval_jaxpr(self.body, self.body.consts, *self.asked(is_running), *consts.body, *inputs)
         finals = [_select(is_running, x, old) for x, old in zip(marked(after, self.is_shared), finals)]
         after = self.next_carry(is_running, after, before)
-        (holds,) = eval_jaxpr(self.condition, self.condition.consts, *consts.condition, *after)
+        holds = self.holds(is_running, consts.condition, after)
         return [bitwise_and(is_running, holds), *after, *finals]
+
+    def holds(self, is_running: Value, consts: Sequence[Value], carry: Sequence[Value]) -> Value:
+        """Return the condition for each element."""
+        (holds,) = eval_jaxpr(self.condition, self.condition.consts, *self.asked(is_running), *consts, *carry)
+        return holds
+
+    def asked(self, is_running: Value) -> list[Value]:
+        """Return the first operands of the programs."""
+        return [is_running] if self.asks else []
 
     def body_inputs(self, is_running: Value, carry: Sequence[Value], starts: Sequence[Value]) -> Sequence[Value]:
         """Return the input of the body; if elements interact, they see the frozen values of finished elements."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from calque_core.calls.api_util import array_leaves, difference
+from calque_core.errors import CheckError
 from calque_core.frames.source import describe_function, where
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr
@@ -274,9 +275,11 @@ def check_carry_type(caller: str, step: str, path: str, before: Any, after: Any)
         )
 
 
-def add_step(error: FloatingPointError, verb: str, step: int) -> None:
-    """Add a note with the step of an evaluated loop, after an operation in it made a nan or an infinity."""
-    error.add_note(f"This happened in step {step} of a {verb}{where()}, counted from 0.")
+def add_step(error: FloatingPointError | CheckError, verb: str, step: int, place: str) -> None:
+    """Add a note with the step of a loop, after an operation in it made a nan or an infinity, or a check failed."""
+    error.add_note(f"This happened in step {step} of a {verb}{place}, counted from 0.")
+    if isinstance(error, CheckError):
+        error.steps = (step, *error.steps)
 
 
 def loop_name(verb: str, fun: Any) -> str:

@@ -15,7 +15,8 @@ import numpy as np
 
 from calque_core.calls.api_util import array_leaves, check_callable, leaf_names, plain_index
 from calque_core.context import here
-from calque_core.frames.source import describe_function
+from calque_core.errors import CheckError
+from calque_core.frames.source import describe_function, where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
@@ -79,8 +80,8 @@ def scan_impl(
     for step, i in enumerate(reversed(range(length)) if reverse else range(length)):
         try:
             outs = run_again(jaxpr, *consts, *carry, *[x[i] for x in xs])
-        except FloatingPointError as error:
-            add_step(error, "scan", step)
+        except (FloatingPointError, CheckError) as error:
+            add_step(error, "scan", step, where())
             raise
         carry = outs[:num_carry]
         for ys, y in zip(stacked, outs[num_carry:]):

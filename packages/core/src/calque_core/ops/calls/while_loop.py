@@ -15,8 +15,9 @@ import numpy as np
 
 from calque_core.calls.api_util import call, check_callable, describe_value
 from calque_core.context import here
+from calque_core.errors import CheckError
 from calque_core.frames.names import named_after
-from calque_core.frames.source import describe_function
+from calque_core.frames.source import describe_function, where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
@@ -88,8 +89,8 @@ def while_impl(
         while run_again(cond_jaxpr, *cond_consts, *carry)[0]:
             carry = run_again(body_jaxpr, *body_consts, *carry)
             step += 1
-    except FloatingPointError as error:
-        add_step(error, "while", step)
+    except (FloatingPointError, CheckError) as error:
+        add_step(error, "while", step, where())
         raise
     return carry
 

@@ -7,6 +7,7 @@ which are part of the carry; XLA does so in place.  Constants and inputs stay ou
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -16,6 +17,7 @@ from calque_core import Jaxpr
 from calque_core.lax import scan_p
 from calque_xla_backend.define import IrValue, compare, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
+from calque_xla_backend.modules.steps import has_checks, in_step
 from calque_xla_backend.modules.types import ir_constant
 from calque_xla_backend.rules.calls.while_loop import loop
 
@@ -34,6 +36,8 @@ def scan_lowering(
     """Lower to a `while` of `unroll` steps per iteration, then the remaining steps; one iteration needs no `while`."""
     consts, carry, xs = args[:num_consts], args[num_consts : num_consts + num_carry], args[num_consts + num_carry :]
 
+    run = partial(jaxpr_subcomp, ctx, jaxpr)
+
     def number(value: int) -> IrValue:
         return ir_constant(value, np.int32 if length < 2**31 else np.int64)
 
@@ -41,9 +45,13 @@ def scan_lowering(
         """Take `count` steps from step `i`; their outputs are adjacent rows, written at once."""
         first = hlo.subtract(number(length - count), i) if reverse else i
         carry, rows = state[:num_carry], []
-        for k in reversed(range(count)) if reverse else range(count):
+        for step, k in enumerate(reversed(range(count)) if reverse else range(count)):
             place = hlo.add(first, number(k)) if k else first
-            outs = jaxpr_subcomp(ctx, jaxpr, *consts, *carry, *(_slice_at(x, place) for x in xs))
+            inputs = [*consts, *carry, *(_slice_at(x, place) for x in xs)]
+            if has_checks(jaxpr):
+                outs = in_step(ctx, "scan", hlo.add(i, number(step)), run, *inputs)
+            else:
+                outs = run(*inputs)
             carry = outs[:num_carry]
             rows.append(outs[num_carry:])
         in_order = zip(*(reversed(rows) if reverse else rows))

@@ -18,8 +18,9 @@ from calque_core import Jaxpr, ShapedArray, lax
 from calque_core.lax import while_p
 from calque_xla_backend.define import compare, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
+from calque_xla_backend.modules.steps import counted, has_checks
 from calque_xla_backend.modules.tokens import Build, current_token, needs_token, threaded
-from calque_xla_backend.modules.types import IrValue
+from calque_xla_backend.modules.types import IrValue, ir_constant
 from calque_xla_backend.rules.elementwise.convert import convert
 
 _BYTE = np.dtype(np.uint8)
@@ -37,8 +38,11 @@ def while_lowering(
 ) -> Sequence[IrValue]:
     num_consts = cond_nconsts + body_nconsts
     cond_consts, body_consts, carry = args[:cond_nconsts], args[cond_nconsts:num_consts], args[num_consts:]
-    condition = partial(jaxpr_subcomp, ctx, cond_jaxpr, *cond_consts)
-    body = partial(jaxpr_subcomp, ctx, body_jaxpr, *body_consts)
+    condition: Build = partial(jaxpr_subcomp, ctx, cond_jaxpr, *cond_consts)
+    body: Build = partial(jaxpr_subcomp, ctx, body_jaxpr, *body_consts)
+    if has_checks(cond_jaxpr, body_jaxpr):
+        condition, body = counted(ctx, "while", condition, 0), counted(ctx, "while", body, 1)
+        return _while_by_flag(ctx, condition, body, [ir_constant(np.int32(0)), *carry])[1:]
     if cond_jaxpr.effects:
         return _while_by_flag(ctx, condition, body, carry)
     return _while_with_bytes(ctx, _flags(cond_jaxpr, cond_nconsts), condition, body, carry)
