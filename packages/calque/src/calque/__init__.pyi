@@ -17,7 +17,8 @@ from calque_core import (
     shard_map as shard_map, PartitionSpec as P, make_jaxpr as make_jaxpr, eval_shape as eval_shape,
     ensure_compile_time_eval as ensure_compile_time_eval, named_scope as named_scope, named_call as named_call,
     typeof as typeof, ShapeDtypeStruct as ShapeDtypeStruct, float0 as float0, pure_callback as pure_callback,
-    io_callback as io_callback, effects_barrier as effects_barrier, config as config,
+    io_callback as io_callback, effects_barrier as effects_barrier, check as check, CheckError as CheckError,
+    config as config,
 )
 from calque_core.config import (
     set_mesh as set_mesh, checking_leaks as checking_leaks, debug_infs as debug_infs, debug_nans as debug_nans,
@@ -54,8 +55,8 @@ __all__ = [
     "checkpoint_policies", "saved_residuals", "print_saved_residuals", "saved_input_vjp", "check_grads", "vmap", "map",
     "custom_vmap", "sequential_vmap", "shard_map", "P", "set_mesh", "make_jaxpr", "eval_shape",
     "ensure_compile_time_eval", "named_scope", "named_call", "typeof", "ShapeDtypeStruct", "float0", "pure_callback",
-    "io_callback", "effects_barrier", "config", "checking_leaks", "debug_infs", "debug_nans", "default_device",
-    "default_matmul_precision", "disable_jit", "enable_checks", "enable_x64", "known_operations", "log_compiles",
-    "numpy_dtype_promotion", "numpy_rank_promotion", "debug", "flatten_util", "lax", "nn", "numpy", "random", "testing",
-    "tree",
+    "io_callback", "effects_barrier", "check", "CheckError", "config", "checking_leaks", "debug_infs", "debug_nans",
+    "default_device", "default_matmul_precision", "disable_jit", "enable_checks", "enable_x64", "known_operations",
+    "log_compiles", "numpy_dtype_promotion", "numpy_rank_promotion", "debug", "flatten_util", "lax", "nn", "numpy",
+    "random", "testing", "tree",
 ]

@@ -13,7 +13,7 @@ from calque_core.ops.calls.tangents import (
     flatten_primals as flatten_primals, tangent_leaves as tangent_leaves, integer_leaves as integer_leaves,
     check_sequence as check_sequence, check_outputs as check_outputs,
 )
-from calque_core.ops.calls.loops import loop_name as loop_name
+from calque_core.ops.calls.loops import loop_name as loop_name, add_step as add_step
 from calque_core.calls.static_arguments import (
     StaticArguments as StaticArguments, Statics as Statics, static_arguments as static_arguments,
     with_static as with_static,
@@ -111,6 +111,7 @@ from calque_core.known.record import recorder as recorder
 from calque_core.jaxprs.effects import exact_effects as exact_effects
 from calque_core.ops.calls.callback import register_effects_barrier as register_effects_barrier
 from calque_core.ops.calls.host_function import HostCall as HostCall, HostFunction as HostFunction
+from calque_core.ops.calls.check import Check as Check, check_effect as check_effect
 from calque_core.ops.calls.ffi import ArrayAttribute as ArrayAttribute
 from calque_core.ops.calls.platform import Platforms as Platforms, position_of_platform as position_of_platform
 from calque_core.ops.calls.loop_rules import (
@@ -178,9 +179,9 @@ from calque_core.engine import numpy_functions as numpy_functions
 __all__ = [
     "FlatFunction", "FlatPrimals", "arg_names", "argument_at", "leaf_names", "call", "array_leaves", "describe_value",
     "normalize_argnums", "parameters_of", "FlatChosen", "ChosenArguments", "short_repr", "flatten_primals",
-    "tangent_leaves", "integer_leaves", "check_sequence", "check_outputs", "loop_name", "StaticArguments", "Statics",
-    "static_arguments", "with_static", "Position", "current_position", "resolve", "LineTables", "in_backward",
-    "at_place", "mark_wrapper", "name_of", "named_after", "hide_frames", "mark_boundary", "transform_of",
+    "tangent_leaves", "integer_leaves", "check_sequence", "check_outputs", "loop_name", "add_step", "StaticArguments",
+    "Statics", "static_arguments", "with_static", "Position", "current_position", "resolve", "LineTables",
+    "in_backward", "at_place", "mark_wrapper", "name_of", "named_after", "hide_frames", "mark_boundary", "transform_of",
     "similar_name", "add_remedy", "Settings", "DEFAULT_SETTINGS", "here", "merely_evaluates", "own_context", "active",
     "entered", "CodeTrace", "JitTracer", "record_call", "only_evaluates", "plain_types", "canonical_value",
     "function_evaluators", "check_lift", "known", "unknown", "ArrayOperations", "evaluate_by_types", "decided_by_types",
@@ -196,18 +197,19 @@ __all__ = [
     "Known", "KnownOperations", "all_run_known", "run_code", "allow_known", "Call", "TypedCall", "operands_to_record",
     "exact_params", "Operation", "known_of", "operation_of", "holds_equations_alone", "makes_its_results",
     "staged_apart", "StraightLine", "is_straight", "JaxprFunction", "has_no_sizes", "is_large", "merge_equal_equations",
-    "recorder", "records_alone", "exact_effects", "register_effects_barrier", "HostCall", "HostFunction",
-    "ArrayAttribute", "chosen_branches", "program_of", "forget_staged_programs", "Platforms", "position_of_platform",
-    "Loop", "ScanOptions", "consts_first", "marked_carries", "split_while", "Signature", "CustomCall", "CustomFunction",
-    "returned_pair", "flat_batch", "Pullback", "no_jvp_rule", "close_rules", "call_by_rules", "Space", "space_of",
-    "trace_in", "run_solver", "without_aux", "spread", "broadcast_reduced", "share", "extremes", "reduced_shape",
-    "positions", "sort_by", "elements_at", "declare_formula", "evaluate_together", "polynomial", "Pieces", "Span",
-    "join_pieces", "Regions", "region", "even", "odd", "scaled_erfc", "normal_quantile", "SCALED_ERFC", "shifted_erfc",
-    "leave_one_out_products", "gather_windows", "default_fill", "scatter_windows", "clipped_lines", "combine_lines",
-    "read_windows", "product_of_others", "extreme_shares", "operand_leaves", "trace_computation", "scalars_of",
-    "known_operation", "neutral_element", "from_init", "on_arrays", "check_reduction", "split_reduction",
-    "defreduction", "named_axes", "check_free_name", "is_advanced", "has_tracer", "host_values", "register_devices",
-    "known_devices", "requested_cpu_devices", "fix_cpu_devices", "requested_platforms", "fix_platforms",
-    "requested_device_memory", "fix_device_memory", "AnyMesh", "axes_of_mesh", "UNCONSTRAINED", "axis_names_of",
-    "check_spec", "shard_shape", "shard_slices", "body_axes", "widened", "numpy_functions",
+    "recorder", "records_alone", "exact_effects", "register_effects_barrier", "HostCall", "HostFunction", "Check",
+    "check_effect", "ArrayAttribute", "chosen_branches", "program_of", "forget_staged_programs", "Platforms",
+    "position_of_platform", "Loop", "ScanOptions", "consts_first", "marked_carries", "split_while", "Signature",
+    "CustomCall", "CustomFunction", "returned_pair", "flat_batch", "Pullback", "no_jvp_rule", "close_rules",
+    "call_by_rules", "Space", "space_of", "trace_in", "run_solver", "without_aux", "spread", "broadcast_reduced",
+    "share", "extremes", "reduced_shape", "positions", "sort_by", "elements_at", "declare_formula", "evaluate_together",
+    "polynomial", "Pieces", "Span", "join_pieces", "Regions", "region", "even", "odd", "scaled_erfc", "normal_quantile",
+    "SCALED_ERFC", "shifted_erfc", "leave_one_out_products", "gather_windows", "default_fill", "scatter_windows",
+    "clipped_lines", "combine_lines", "read_windows", "product_of_others", "extreme_shares", "operand_leaves",
+    "trace_computation", "scalars_of", "known_operation", "neutral_element", "from_init", "on_arrays",
+    "check_reduction", "split_reduction", "defreduction", "named_axes", "check_free_name", "is_advanced", "has_tracer",
+    "host_values", "register_devices", "known_devices", "requested_cpu_devices", "fix_cpu_devices",
+    "requested_platforms", "fix_platforms", "requested_device_memory", "fix_device_memory", "AnyMesh", "axes_of_mesh",
+    "UNCONSTRAINED", "axis_names_of", "check_spec", "shard_shape", "shard_slices", "body_axes", "widened",
+    "numpy_functions",
 ]
