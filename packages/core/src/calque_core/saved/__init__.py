@@ -1,0 +1,4 @@
+"""Programs that last: jaxprs as plain data.
+
+Read next: `writing.py` and `reading.py`.
+"""
