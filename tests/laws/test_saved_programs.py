@@ -8,7 +8,7 @@ import random
 
 import numpy as np
 import pytest
-from agreement import assert_close, assert_same
+from agreement import assert_close, assert_same, assert_within
 from custom_program import with_jvp, with_vjp
 from hypothesis import HealthCheck, given, settings
 from program import Program, always, numbers
@@ -27,6 +27,7 @@ from calque_core import (
     jaxpr_to_dict,
     lax,
     make_jaxpr,
+    parse_jaxpr,
 )
 from calque_core.extend import is_float
 from calque_xla_backend import jit
@@ -67,6 +68,38 @@ def test_few_programs_of_the_table_are_refused():
         refused += stored(make_jaxpr(example)(*example.leaves)) is None
     assert refused <= 12
     assert len(PROGRAMS) > 580
+
+
+LACKING = ("the values of constants", "' lacks ", "the parameter policy")  # what a text does not say
+
+
+def from_text(jaxpr):
+    """Return the program that the text of a program gives; None for one that is refused."""
+    try:
+        return parse_jaxpr(str(jaxpr))
+    except ValueError as error:
+        if any(text in str(error) for text in LACKING):
+            return None
+        raise
+
+
+@each(PROGRAMS)
+def test_programs_come_back_from_text(program, dtype):
+    example = program.example(dtype)
+    jaxpr = make_jaxpr(example)(*example.leaves)
+    again = from_text(jaxpr)
+    if again is None:
+        return
+    assert str(again) == str(jaxpr)
+    # A call of `jit` in it has no compiler, so that its operations are evaluated.
+    outs, expected = (jaxpr_as_fun(x)(*example.leaves) for x in (again, jaxpr))
+    assert_within(outs, expected, program.ulps_in(dtype), by_array=True)
+
+
+def test_three_of_four_programs_of_the_table_come_back_from_text():
+    examples = [program.example(program.dtypes[0]) for program in PROGRAMS]
+    loaded = [from_text(make_jaxpr(example)(*example.leaves)) for example in examples]
+    assert sum(jaxpr is not None for jaxpr in loaded) >= 430
 
 
 def transformed(jaxpr, example):
@@ -126,6 +159,8 @@ def test_random_programs_come_back(is_drawn, chosen):
     again = jaxpr_from_dict(data)
     assert jaxpr_to_dict(again) == data
     assert count_eqns(again) == count_eqns(jaxpr)
+    read = from_text(jaxpr)
+    assert read is None or str(read) == str(jaxpr)
     first, second = transformed(jaxpr, example), transformed(again, example)
     for name, values in first.items():
         assert_close(second[name], values, 1e-12)
