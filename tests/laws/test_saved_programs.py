@@ -15,7 +15,7 @@ from program import Program, always, numbers
 from test_laws import PROGRAMS, each
 from test_random_programs import SHAPE, bodies, composed
 
-from calque_autodiff import vjp
+from calque_autodiff import custom_jvp, vjp
 from calque_batching import vmap
 from calque_core import (
     check_jaxpr,
@@ -191,6 +191,16 @@ def test_rules_come_back_at_every_order():
 
 def _slope(f):
     return lambda x: vjp(f, x)[1](1.0)[0]
+
+
+def test_rules_that_need_new_rules_without_end_are_refused():
+    def endless(x):
+        function = custom_jvp(lambda x: lax.sin(x))
+        function.defjvp(lambda primals, tangents: (endless(*primals), tangents[0]))
+        return function(x)
+
+    with pytest.raises(TypeError, match="need other rules without end"):
+        jaxpr_to_dict(make_jaxpr(endless)(0.5))
 
 
 def test_damaged_rules_give_a_program_or_a_value_error():

@@ -21,7 +21,7 @@ from calque_core.saved.rules import closed_rules, write_rules
 from calque_core.saved.values import Data, UnwritableError, no_inner, write_type, write_value
 
 FORMAT, VERSION = "calque jaxpr", 1
-MOST_RULES = 1000  # a rule that makes a function with rules at each call needs further ones without end
+DEEPEST_RULES = 50  # a rule that makes a function with rules at each call needs further ones without end
 
 _ADVICE = {
     "HostFunction": "A callback is Python code: store the program without it.",
@@ -63,6 +63,7 @@ class Writer:
         self.numbers: dict[Any, int] = {}  # of programs and constants by id, and of rules by key and types
         self.held: list[Any] = []  # objects whose ids are in `numbers`
         self.pending: list[Any] = []
+        self.depth = 0  # of the rules that are being stored, in other rules
 
     def program(self, jaxpr: Jaxpr) -> int:
         """Return the number of a program; store it, and the programs inside it, at the first call."""
@@ -135,15 +136,16 @@ class Writer:
         if key not in self.numbers:
             after, closed = closed_rules(rules, in_avals)
             self.numbers[key] = len(self.rules)
-            self.pending.append((len(self.rules), rules.name, after, closed))
+            self.pending.append((len(self.rules), self.depth + 1, rules.name, after, closed))
             self.rules.append(None)
         return self.numbers[key]
 
     def write_pending(self) -> None:
         """Store the programs of rules, which may need further rules."""
-        for number, name, after, closed in self.pending:  # the list grows
+        for number, depth, name, after, closed in self.pending:  # the list grows
+            self.depth = depth
             self.rules[number] = self._attempt("a rule", write_rules, name, after, closed, self.program)
-            if number > MOST_RULES:
+            if depth > DEEPEST_RULES:
                 raise TypeError(
                     f"jaxpr_to_dict: the rules of {name} need other rules without end. Let a rule call the function "
                     "that it belongs to, not a new one each time."
