@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -164,6 +166,29 @@ def test_random_programs_come_back(is_drawn, chosen):
     first, second = transformed(jaxpr, example), transformed(again, example)
     for name, values in first.items():
         assert_close(second[name], values, 1e-12)
+
+
+FRESH = """
+import json, sys
+import numpy as np
+import calque_core as core
+how, program = json.load(sys.stdin)
+jaxpr = core.jaxpr_from_dict(program) if how == "dict" else core.parse_jaxpr(program)
+print(sum(float(np.sum(np.abs(x))) for x in core.eval_jaxpr(jaxpr, (), np.eye(3) + 0.1)))
+"""
+
+
+@pytest.mark.parametrize("how", ["dict", "text"])
+def test_a_new_process_imports_the_families_of_a_program(how):
+    fun = lambda a: (lax.linalg.cholesky(a), lax.lgamma(a), lax.fft(a, "FFT", (3,)))
+    a = np.eye(3) + 0.1
+    jaxpr = make_jaxpr(fun)(a)
+    program = jaxpr_to_dict(jaxpr) if how == "dict" else str(jaxpr)
+    ran = subprocess.run(
+        [sys.executable, "-c", FRESH], input=json.dumps([how, program]), capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
+    np.testing.assert_allclose(float(ran.stdout), sum(np.sum(np.abs(x)) for x in fun(a)), rtol=1e-14)
 
 
 # Rules of functions
