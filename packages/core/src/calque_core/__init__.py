@@ -44,6 +44,9 @@ _CHAPTERS = {
         "calque_core.passes.constant_folding": "fold_constants",
         "calque_core.jaxprs.walk": "count_eqns",
         "calque_core.jaxprs.equality": "jaxpr_equal",
+        "calque_core.saved.writing": "jaxpr_to_dict",
+        "calque_core.saved.reading": "jaxpr_from_dict",
+        "calque_core.saved.parsing": "parse_jaxpr",
         "calque_core.jaxprs.constants": "CapturedConstant, captured_constants",
     },
     "primitives and rules": {
