@@ -27,10 +27,11 @@ NAMES = {
         "current_trace dce_jaxpr debug decompose effects_barrier ensure_compile_time_eval eval_context eval_jaxpr "
         "eval_shape evaluation ffi_call finfo float0 fold_constants full_traceback get_aval hand_custom_down "
         "hand_down hoist_tracers host_callback iinfo implements inline_calls instantiate_zeros interpret io_callback "
-        "is_tracer is_undefined_primal isdtype issubdtype jaxpr_as_fun jaxpr_equal jaxprs_in_params lax make_jaxpr "
-        "map_jaxpr matchaxis moveaxis named_call named_scope new_jaxpr_eqn promote_types pure_callback ravel_pytree "
-        "register_aval register_evaluator register_internal_folder result_type rewrite rule_epoch rule_matrix rules "
-        "shard_map stage subjaxprs trace_state_clean tracing typeof"
+        "is_tracer is_undefined_primal isdtype issubdtype jaxpr_as_fun jaxpr_equal jaxpr_from_dict jaxpr_to_dict "
+        "jaxprs_in_params lax make_jaxpr map_jaxpr matchaxis moveaxis named_call named_scope new_jaxpr_eqn "
+        "parse_jaxpr promote_types pure_callback ravel_pytree register_aval register_evaluator "
+        "register_internal_folder result_type rewrite rule_epoch rule_matrix rules shard_map stage subjaxprs "
+        "trace_state_clean tracing typeof"
     ),
     "calque_core.lax": (
         "DotDimensionNumbers GatherDimensionNumbers GatherScatterMode PaddingConfig Precision PrecisionLike "
