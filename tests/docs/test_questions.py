@@ -33,7 +33,7 @@ QUESTIONS = [
         "quickstart.md",
         (
             "works without the\ncompiler",
-            "python -m pip install ./packages/{pytree,core,autodiff,jet,batching,numpy,calque}",
+            "python -m pip install ./packages/{pytree,core,autodiff,jet,batching,linalg,special,signal,numpy,calque}",
         ),
     ),
     Question("How do I differentiate by a keyword argument?", "differentiation.md", ('grad(f, argnames="scale")',)),

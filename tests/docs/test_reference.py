@@ -144,8 +144,8 @@ def test_no_page_sends_a_reader_of_the_site_to_a_file_of_the_source(folder):
         ("lax.cumsum", "calque_numpy/cumsum", "calque_core.lax/cumsum"),
         ("cond", "calque_core.lax/switch", "calque_core.lax/cond"),
         ("cond", "calque_core/interpret", None),  # of lax or of linalg
-        ("ShapedArray", "calque_core.extend/shard_shape", "calque_core/ShapedArray"),
-        ("ShapedArray.update", "calque_core.extend/shard_shape", "calque_core/ShapedArray"),
+        ("ShapedArray", "calque_core.engine/shard_shape", "calque_core/ShapedArray"),
+        ("ShapedArray.update", "calque_core.engine/shard_shape", "calque_core/ShapedArray"),
         ("calque_special.igamma", "calque_numpy.scipy.special/gammainc", "calque_special/igamma"),
         ("compilation_cache", "calque_xla_backend/jit", "calque_xla_backend.compilation_cache"),
         ("numpy.linalg.cholesky", "calque_numpy.linalg/cholesky", None),  # NumPy's own

@@ -16,7 +16,7 @@ def test_a_name_of_lax_is_that_of_the_family(name):
 
 
 def test_core_names_the_operations_of_the_family_in_one_list():
-    names = {name for text in lax._FAMILIES["calque_signal"].split(",") for name in text.split()}
+    names = {name for text in lax._OPTIONAL["calque_signal"].split(",") for name in text.split()}
     assert names == set(calque_signal.__all__)
     assert names.isdisjoint(lax.__all__)
     assert names <= set(calque.lax.__all__)
