@@ -31,7 +31,7 @@ NAMES = {
         "jaxprs_in_params lax make_jaxpr map_jaxpr matchaxis moveaxis named_call named_scope new_jaxpr_eqn "
         "parse_jaxpr promote_types pure_callback ravel_pytree register_aval register_evaluator "
         "register_internal_folder result_type rewrite rule_epoch rule_matrix rules shard_map stage subjaxprs to_dot "
-        "trace_state_clean tracing typeof"
+        "to_python trace_state_clean tracing typeof"
     ),
     "calque_core.lax": (
         "DotDimensionNumbers GatherDimensionNumbers GatherScatterMode PaddingConfig Precision PrecisionLike "
