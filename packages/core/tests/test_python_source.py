@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from inspect import signature
+from types import ModuleType
+
 import numpy as np
 import pytest
 
-from calque_core import Primitive, check, count_eqns, eval_jaxpr, lax, make_jaxpr, pure_callback, to_python
+from calque_core import Primitive, check, count_eqns, eval_jaxpr, jaxpr_equal, lax, make_jaxpr, pure_callback, to_python
 from calque_core.saved.expressions import Expressions
+from calque_core.saved.python_source import _PLAIN
 from calque_core.saved.values import UnwritableError
 
 
@@ -107,6 +112,41 @@ def test_names_of_the_text_are_no_variables():
         return [lax.scan(lambda c, z, v=v: (c * v, z + v), y, np.ones(2)) for v in values[15:30]]
 
     check_runs(fun, np.float64(0.5))
+
+
+def test_the_module_of_an_operation_is_no_variable(monkeypatch):
+    triple_p = Primitive("triple")
+    triple_p.def_abstract_eval(lambda x: x)
+    triple_p.def_impl(lambda x: x * 3.0)
+    triple_p.family = "b"
+    module = ModuleType("b")
+    module.triple_p = triple_p
+    monkeypatch.setitem(sys.modules, "b", module)
+    text, _, _ = check_runs(lambda x: triple_p.bind(triple_p.bind(x)), 1.0)
+    assert text.startswith("import b\n")
+    assert "    c = b.triple_p.bind(a)\n    d = b.triple_p.bind(c)\n" in text
+
+
+@pytest.mark.parametrize("name", sorted(_PLAIN))
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int32"])
+def test_a_plain_function_is_its_one_equation(name, dtype):
+    x, number, primitive = np.ones(3, dtype), np.dtype(dtype).type(2), getattr(lax, f"{name}_p")
+    programs = [
+        lambda x: primitive.bind(x, x),
+        lambda x: primitive.bind(x, number),
+        lambda x: primitive.bind(number, x),
+    ]
+    if list(signature(getattr(lax, name)).parameters)[1:2] != ["y"]:
+        programs = [primitive.bind]
+    for program in programs:
+        try:
+            jaxpr = make_jaxpr(program)(x)
+        except TypeError:  # there is no such operation of this dtype
+            assert dtype in ("complex64", "int32")
+            continue
+        text = to_python(jaxpr)
+        assert f"lax.{name}(" in text
+        assert jaxpr_equal(make_jaxpr(program_of(text))(x), jaxpr)
 
 
 def test_a_function_named_as_a_step_hides_none():

@@ -70,11 +70,14 @@ class _Module:
         self.expressions = Expressions()
         self.functions: dict[int, str] = {}
         self.numbers: Iterator[int] = count()
+        self.taken = _TAKEN
 
     def text(self) -> str:
         """Return the imports and the functions, inner programs first."""
         jaxprs = nested_jaxprs(self.root)
         self.numbers = count(len(jaxprs))
+        families = {eqn.primitive.family for jaxpr in jaxprs for eqn in jaxpr.eqns}
+        self.taken = _TAKEN | {family.partition(".")[0] for family in families}  # modules that the text may import
         for number, jaxpr in enumerate(jaxprs):
             self.functions[id(jaxpr)] = "program" if jaxpr is self.root else _identifier(jaxpr.debug_name, number)
         functions = ["\n".join(_Function(self, jaxpr).lines()) for jaxpr in jaxprs]
@@ -98,7 +101,7 @@ class _Function:
     def __init__(self, module: _Module, jaxpr: Jaxpr) -> None:
         self.module, self.jaxpr = module, jaxpr
         self.expressions = module.expressions
-        self.fresh = fresh_names(_TAKEN)
+        self.fresh = fresh_names(module.taken)
         self.names: dict[Var, str] = {}
 
     def lines(self) -> Iterator[str]:
