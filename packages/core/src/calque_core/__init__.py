@@ -47,6 +47,8 @@ _CHAPTERS = {
         "calque_core.saved.writing": "jaxpr_to_dict",
         "calque_core.saved.reading": "jaxpr_from_dict",
         "calque_core.saved.parsing": "parse_jaxpr",
+        "calque_core.saved.python_source": "to_python",
+        "calque_core.show.graph": "to_dot",
         "calque_core.jaxprs.constants": "CapturedConstant, captured_constants",
     },
     "primitives and rules": {

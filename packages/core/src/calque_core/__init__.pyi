@@ -31,6 +31,8 @@ from calque_core.jaxprs.equality import jaxpr_equal as jaxpr_equal
 from calque_core.saved.writing import jaxpr_to_dict as jaxpr_to_dict
 from calque_core.saved.reading import jaxpr_from_dict as jaxpr_from_dict
 from calque_core.saved.parsing import parse_jaxpr as parse_jaxpr
+from calque_core.saved.python_source import to_python as to_python
+from calque_core.show.graph import to_dot as to_dot
 from calque_core.jaxprs.constants import CapturedConstant as CapturedConstant, captured_constants as captured_constants
 from calque_core.primitives.primitive import Primitive as Primitive, decompose as decompose
 from calque_core.primitives.rules import RuleTable as RuleTable, rules as rules
@@ -93,14 +95,14 @@ __all__ = [
     "ClosedJaxpr", "Jaxpr", "JaxprEqn", "Literal", "Var", "new_jaxpr_eqn", "jaxprs_in_params", "subjaxprs", "JaxprType",
     "check_jaxpr", "make_jaxpr", "eval_shape", "stage", "hoist_tracers", "eval_jaxpr", "jaxpr_as_fun", "interpret",
     "rewrite", "map_jaxpr", "inline_calls", "dce_jaxpr", "fold_constants", "count_eqns", "jaxpr_equal", "jaxpr_to_dict",
-    "jaxpr_from_dict", "parse_jaxpr", "CapturedConstant", "captured_constants", "Primitive", "decompose", "RuleTable",
-    "rules", "rule_epoch", "rule_matrix", "Zero", "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros",
-    "add_tangents", "pure_callback", "io_callback", "host_callback", "effects_barrier", "Effect", "check", "ffi_call",
-    "Trace", "tracing", "current_trace", "evaluation", "hand_down", "hand_custom_down", "register_evaluator",
-    "eval_context", "trace_state_clean", "Tracer", "is_tracer", "ensure_compile_time_eval", "ValueTrace", "ValueTracer",
-    "moveaxis", "matchaxis", "Mesh", "AbstractMesh", "PartitionSpec", "shard_map", "ravel_pytree", "CustomRules",
-    "implements", "SourceInfo", "register_internal_folder", "api_boundary", "full_traceback", "named_scope",
-    "named_call", "CheckError", "ConcretizationTypeError", "JaxprTypeError", "MissingRuleError",
-    "NonConcreteBooleanIndexError", "NumpyRuleError", "ShapeError", "TracerArrayConversionError",
+    "jaxpr_from_dict", "parse_jaxpr", "to_python", "to_dot", "CapturedConstant", "captured_constants", "Primitive",
+    "decompose", "RuleTable", "rules", "rule_epoch", "rule_matrix", "Zero", "UndefinedPrimal", "is_undefined_primal",
+    "instantiate_zeros", "add_tangents", "pure_callback", "io_callback", "host_callback", "effects_barrier", "Effect",
+    "check", "ffi_call", "Trace", "tracing", "current_trace", "evaluation", "hand_down", "hand_custom_down",
+    "register_evaluator", "eval_context", "trace_state_clean", "Tracer", "is_tracer", "ensure_compile_time_eval",
+    "ValueTrace", "ValueTracer", "moveaxis", "matchaxis", "Mesh", "AbstractMesh", "PartitionSpec", "shard_map",
+    "ravel_pytree", "CustomRules", "implements", "SourceInfo", "register_internal_folder", "api_boundary",
+    "full_traceback", "named_scope", "named_call", "CheckError", "ConcretizationTypeError", "JaxprTypeError",
+    "MissingRuleError", "NonConcreteBooleanIndexError", "NumpyRuleError", "ShapeError", "TracerArrayConversionError",
     "TracerBoolConversionError", "TracerIntegerConversionError", "UnexpectedTracerError", "config", "debug", "lax",
 ]

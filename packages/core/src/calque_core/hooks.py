@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from calque_core.late import import_at_rest
 
@@ -40,9 +40,9 @@ def program_check() -> Callable[[Any], object]:
 
 
 @cache
-def program_printer() -> Callable[..., str]:
-    """Return the function that gives the text of a program, `printer(jaxpr, **options)`."""
-    return _above("show.printing", "pretty_print")
+def program_printer(form: Literal["text", "html"] = "text") -> Callable[..., str]:
+    """Return the function that gives a program as text, `printer(jaxpr, **options)`, or as HTML, `printer(jaxpr)`."""
+    return _above("show.web", "html_page") if form == "html" else _above("show.printing", "pretty_print")
 
 
 @cache

@@ -30,8 +30,8 @@ NAMES = {
         "is_tracer is_undefined_primal isdtype issubdtype jaxpr_as_fun jaxpr_equal jaxpr_from_dict jaxpr_to_dict "
         "jaxprs_in_params lax make_jaxpr map_jaxpr matchaxis moveaxis named_call named_scope new_jaxpr_eqn "
         "parse_jaxpr promote_types pure_callback ravel_pytree register_aval register_evaluator "
-        "register_internal_folder result_type rewrite rule_epoch rule_matrix rules shard_map stage subjaxprs "
-        "trace_state_clean tracing typeof"
+        "register_internal_folder result_type rewrite rule_epoch rule_matrix rules shard_map stage subjaxprs to_dot "
+        "to_python trace_state_clean tracing typeof"
     ),
     "calque_core.lax": (
         "DotDimensionNumbers GatherDimensionNumbers GatherScatterMode PaddingConfig Precision PrecisionLike "

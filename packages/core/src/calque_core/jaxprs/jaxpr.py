@@ -227,6 +227,10 @@ class Jaxpr(Uncopied):
 
     __str__ = __repr__
 
+    def _repr_html_(self) -> str:
+        """Return the program as a notebook shows it: programs inside it are closed until the reader opens them."""
+        return program_printer("html")(self)
+
 
 ClosedJaxpr = Jaxpr
 

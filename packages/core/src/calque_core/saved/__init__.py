@@ -1,4 +1,4 @@
-"""Programs that last: jaxprs as plain data, and as the text that `print` shows.
+"""Programs that last: jaxprs as plain data, as the text that `print` shows, and as Python source.
 
-Read next: `writing.py` and `reading.py`, the data; `parsing.py`, the text.
+Read next: `writing.py` and `reading.py`, the data; `parsing.py`, the text; `python_source.py`, the source.
 """

@@ -1,1 +1,1 @@
-"""The printing of programs."""
+"""The printing and drawing of programs."""
