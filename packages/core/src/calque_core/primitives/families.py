@@ -1,8 +1,8 @@
 """Families of rules: modules of rules that are imported when a program first asks for one of their rules.
 
-One idea: a primitive belongs to the family of the module that declares it, `calque_core.ops.indexing.sort`, and a package
-of rules has a module of the same path, `calque_jet.rules.indexing.sort`.  The path is the search: a program imports the
-rules of the families that it uses, and nobody lists families.
+One idea: a primitive belongs to the family of the module that declares it, `calque_core.ops.indexing.sort`, and a
+package of rules has a module of the same path, `calque_jet.rules.indexing.sort`.  The path is the search: a program
+imports the rules of the families that it uses, and nobody lists families.
 
 Read next: `rules.py`, the tables of rules; `late.py`, the same for names.
 """
