@@ -1,6 +1,6 @@
 """Derivatives of the logarithm of the gamma function, and the zeta function, which those of higher order are made of.
 
-One idea: the functions of `calque_special` serve; a difference of two digammas has a series of its own.
+One idea: the functions of `calque_special` serve; a difference of two values of `digamma` has a series of its own.
 
 Read next: `combinatorics.py`.
 """
