@@ -25,7 +25,8 @@ def test_a_call_that_is_refused_only_while_it_is_traced_is_named():
 
 
 def test_a_result_of_another_dtype_is_named():
-    with pytest.raises(AssertionError, match=r"float32.*, but .*float64.* while it is traced\.$"):
+    words = r"float32.*, but .*float64.* while it is traced\. Make them agree\.$"
+    with pytest.raises(AssertionError, match=words):
         check_calls(lambda x: lax.sin(x) if is_tracer(x) else np.float32(x), [[Operand(np.float64(1.0))]])
 
 

@@ -26,6 +26,7 @@ from calque_core import (
     stage,
 )
 from calque_core.primitives.rules import primitives
+from calque_core.saved.rules import read_count
 from calque_core.saved.values import read_type, read_value, write_type, write_value
 
 
@@ -188,6 +189,12 @@ def test_a_package_that_requires_core_is_imported_and_no_other(tmp_path, monkeyp
         jaxpr_from_dict(data_of("of_stranger", "stranger"))
     assert "stranger" not in sys.modules
     del sys.modules["requires_core"]
+
+
+@pytest.mark.parametrize("x", [-1, 1.0, True, 1 << 20])
+def test_what_is_no_count_is_refused(x):
+    with pytest.raises(ValueError, match=rf"^{x!r} is not a count\. Write an integer from 0 to 1048575\.$"):
+        read_count(x)
 
 
 WRONG = {

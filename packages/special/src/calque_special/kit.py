@@ -1,7 +1,7 @@
 """What other packages make special functions of: series, densities, sums, and tables for evaluation on arrays.
 
-These are parts of formulas (`calque_core.engine.declare_formula`).  They may change in any release, as
-`calque_core.extend` says of its own.
+These are parts of formulas (`calque_core.engine.declare_formula`).  They may change in any release, as the names of
+`calque_core.engine` may.
 """
 
 from calque_core.extend import late_chapters as _late_chapters

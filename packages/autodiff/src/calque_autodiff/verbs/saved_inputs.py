@@ -103,11 +103,11 @@ class Saved:
         leaves, tree = tree_flatten(primals)
         types = [typeof(x).strip_weak_type() for x in leaves] if tree == self.passed.tree else None
         if types is None or [(a.shape, a.dtype) for a in types] != [(a.shape, a.dtype) for a in self.passed.avals]:
-            wanted = self.passed.tree.show(list(map(str, self.passed.avals)))
-            given = tree.show([str(typeof(x)) for x in leaves])
+            expected = self.passed.tree.show(list(map(str, self.passed.avals)))
+            passed = tree.show([str(typeof(x)) for x in leaves])
             raise TypeError(
-                f"the {self.program.name} got the primals {given} behind the cotangent. Give the marked primals again: "
-                f"{wanted}."
+                f"the {self.program.name} got the primals {passed} behind the cotangent. Give the marked primals "
+                f"again: {expected}."
             )
         return leaves
 

@@ -113,7 +113,7 @@ _CHAPTERS = {
         "calque_core.jaxprs.effects": "exact_effects",
         "calque_core.ops.calls.callback": "register_effects_barrier",
         "calque_core.ops.calls.host_function": "HostCall, HostFunction",
-        "calque_core.ops.calls.check": "Check, check_effect",
+        "calque_core.ops.calls.check": "Check, has_checks",
         "calque_core.ops.calls.ffi": "ArrayAttribute",
     },
     "Branches and loops": {

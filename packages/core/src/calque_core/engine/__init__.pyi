@@ -111,7 +111,7 @@ from calque_core.known.record import recorder as recorder
 from calque_core.jaxprs.effects import exact_effects as exact_effects
 from calque_core.ops.calls.callback import register_effects_barrier as register_effects_barrier
 from calque_core.ops.calls.host_function import HostCall as HostCall, HostFunction as HostFunction
-from calque_core.ops.calls.check import Check as Check, check_effect as check_effect
+from calque_core.ops.calls.check import Check as Check, has_checks as has_checks
 from calque_core.ops.calls.ffi import ArrayAttribute as ArrayAttribute
 from calque_core.ops.calls.platform import Platforms as Platforms, position_of_platform as position_of_platform
 from calque_core.ops.calls.loop_rules import (
@@ -198,7 +198,7 @@ __all__ = [
     "exact_params", "Operation", "known_of", "operation_of", "holds_equations_alone", "makes_its_results",
     "staged_apart", "StraightLine", "is_straight", "JaxprFunction", "has_no_sizes", "is_large", "merge_equal_equations",
     "recorder", "records_alone", "exact_effects", "register_effects_barrier", "HostCall", "HostFunction", "Check",
-    "check_effect", "ArrayAttribute", "chosen_branches", "program_of", "forget_staged_programs", "Platforms",
+    "has_checks", "ArrayAttribute", "chosen_branches", "program_of", "forget_staged_programs", "Platforms",
     "position_of_platform", "Loop", "ScanOptions", "consts_first", "marked_carries", "split_while", "Signature",
     "CustomCall", "CustomFunction", "returned_pair", "flat_batch", "Pullback", "no_jvp_rule", "close_rules",
     "call_by_rules", "Space", "space_of", "trace_in", "run_solver", "without_aux", "spread", "broadcast_reduced",

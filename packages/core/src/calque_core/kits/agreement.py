@@ -45,7 +45,9 @@ def check_calls(fun: Callable[..., Any], pools: Iterable[Iterable[Any]]) -> None
     for arguments in product(*pools):
         evaluated, traced = _both_outcomes(fun, arguments)
         if evaluated != traced:
-            raise AssertionError(f"{_call_text(fun, arguments)} gives {evaluated}, but {traced} while it is traced.")
+            raise AssertionError(
+                f"{_call_text(fun, arguments)} gives {evaluated}, but {traced} while it is traced. Make them agree."
+            )
         if isinstance(evaluated, tuple) and evaluated[0] in _UNFORESEEN:
             kind, words = evaluated
             raise AssertionError(

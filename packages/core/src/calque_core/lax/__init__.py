@@ -117,7 +117,8 @@ _CHAPTERS = {
     },
     "control flow": {
         "calque_core.ops.calls.cond": "cond, switch, cond_p",
-        "calque_core.ops.calls.while_loop": "while_loop, fori_loop, while_p",
+        "calque_core.ops.calls.while_loop": "while_loop, while_p",
+        "calque_core.ops.calls.fori_loop": "fori_loop",
         "calque_core.ops.calls.scan": "scan, scan_p",
         "calque_core.ops.calls.mapping": "map, associative_scan",
         "calque_core.ops.calls.platform": "platform_dependent, platform_dependent_p",

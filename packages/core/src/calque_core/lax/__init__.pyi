@@ -113,7 +113,8 @@ from calque_core.ops.indexing.top_k import (
     top_k as top_k, approx_max_k as approx_max_k, approx_min_k as approx_min_k, top_k_p as top_k_p,
 )
 from calque_core.ops.calls.cond import cond as cond, switch as switch, cond_p as cond_p
-from calque_core.ops.calls.while_loop import while_loop as while_loop, fori_loop as fori_loop, while_p as while_p
+from calque_core.ops.calls.while_loop import while_loop as while_loop, while_p as while_p
+from calque_core.ops.calls.fori_loop import fori_loop as fori_loop
 from calque_core.ops.calls.scan import scan as scan, scan_p as scan_p
 from calque_core.ops.calls.mapping import map as map, associative_scan as associative_scan
 from calque_core.ops.calls.platform import (
@@ -211,7 +212,7 @@ __all__ = [
     "GatherDimensionNumbers", "gather", "gather_p", "ScatterDimensionNumbers", "scatter", "scatter_add", "scatter_sub",
     "scatter_mul", "scatter_min", "scatter_max", "scatter_p", "scatter_add_p", "scatter_mul_p", "scatter_min_p",
     "scatter_max_p", "GatherScatterMode", "scatter_apply", "sort", "sort_key_val", "sort_p", "top_k", "approx_max_k",
-    "approx_min_k", "top_k_p", "cond", "switch", "cond_p", "while_loop", "fori_loop", "while_p", "scan", "scan_p",
+    "approx_min_k", "top_k_p", "cond", "switch", "cond_p", "while_loop", "while_p", "fori_loop", "scan", "scan_p",
     "map", "associative_scan", "platform_dependent", "platform_dependent_p", "custom_jvp_call_p", "custom_vjp_call_p",
     "custom_vjp_linear_p", "custom_vmap_call_p", "custom_linear_solve", "custom_linear_solve_p", "linear_call",
     "linear_call_p", "linear_transpose_p", "custom_root_p", "all_gather", "all_gather_invariant", "all_to_all",

@@ -93,7 +93,7 @@ def find_primitive(name: Any, family: Any = None) -> Primitive:
 def _only(name: str, declared: list[Primitive]) -> Primitive:
     if len(declared) > 1:
         families = ", ".join(sorted(p.family for p in declared))
-        raise ValueError(f"several modules declare a primitive {name!r}: {families}. Give the one that is meant.")
+        raise ValueError(f"several modules declare a primitive {name!r}: {families}. Give one of these modules.")
     return declared[0]
 
 

@@ -89,6 +89,7 @@ class Shell(Record):
         return self.after + len(self.closed.tracers)
 
 
+_LIMIT = 1 << 20  # so that damaged data ask for no memory
 _KINDS = ({"jvp"}, {"fwd", "bwd"}, {"jvp", "fwd", "bwd"})
 
 
@@ -99,7 +100,7 @@ def read_shell(data: Data) -> Shell:
         raise ValueError(f"rules have the fields {', '.join(fields)}. Write each of them.")
     kinds = set(data["programs"])
     if kinds not in _KINDS or type(data["name"]) is not str or type(data["types"]) is not list:
-        raise ValueError("the rules are not those of a function. Write jvp, or fwd and bwd, or all three.")
+        raise ValueError("the rules of a function are of other kinds. Write jvp, or fwd and bwd, or all three.")
     after, held, count = (read_count(data.get(name, 0)) for name in ("after", "held", "num_outs"))
     rules = CustomRules(data["name"], object(), ())
     closed = ClosedRules(rules, [None] * held, [read_type(text) for text in data["types"]])  # type: ignore[list-item]
@@ -110,9 +111,9 @@ def read_shell(data: Data) -> Shell:
 
 
 def read_count(x: Data) -> int:
-    """Return a number of things.  Raises: ValueError."""
-    if type(x) is not int or not 0 <= x < 1 << 20:
-        raise ValueError(f"{x!r} is no number of things. Write an integer from 0 on.")
+    """Return a count.  Raises: ValueError."""
+    if type(x) is not int or not 0 <= x < _LIMIT:
+        raise ValueError(f"{x!r} is not a count. Write an integer from 0 to {_LIMIT - 1}.")
     return x
 
 
@@ -122,7 +123,7 @@ def read_rule_program(data: Data, program: Callable[[Data], Jaxpr]) -> RuleProgr
     if type(data) is not dict or set(data) != fields or not all(type(data[f]) is list for f in fields - {"jaxpr"}):
         raise ValueError(f"the program of a rule has the fields {', '.join(sorted(fields))}. Write each of them.")
     if not all(type(m) is bool for m in data["tangents"]):
-        raise ValueError("tangents marks results that have tangents. Write a list of bools.")
+        raise ValueError("tangents is not a list of bools. Write, for each result, whether it has a tangent.")
     positions = [read_count(i) for i in data["held"]]
     types = [read_type(text) for text in data["tangent_types"]]
     return RuleProgram(program(data["jaxpr"]), positions, types, data["tangents"], _evaluate)

@@ -18,7 +18,8 @@ from calque_core.engine.numpy_functions import check_dtypes
 from calque_core.extend import integer
 from calque_core.extend import where as place
 from calque_numpy.scipy.floats import elementwise
-from calque_numpy.scipy.gammas import betaln, digamma_step, gamma, gammasgn, large_log_ratio
+from calque_numpy.scipy.gammas import betaln, gamma, gammasgn, large_log_ratio
+from calque_numpy.scipy.polygammas import digamma_step
 from calque_numpy.scipy.slopes import declare
 from calque_special.kit import stirling_series, where_any
 

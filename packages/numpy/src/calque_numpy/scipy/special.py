@@ -21,9 +21,9 @@ _CHAPTERS = {
     "integrals": {"calque_numpy.scipy.integrals": "exp1, expi, expn, sici, spence"},
     "gamma functions and their relatives": {
         "calque_numpy.scipy.gammas": (
-            "gamma, gammaln, loggamma, gammasgn, multigammaln, beta, betaln, betainc, gammainc, gammaincc, digamma, "
-            "psi, polygamma, zeta"
+            "gamma, gammaln, loggamma, gammasgn, multigammaln, beta, betaln, betainc, gammainc, gammaincc"
         ),
+        "calque_numpy.scipy.polygammas": "digamma, psi, polygamma, zeta",
         "calque_numpy.scipy.combinatorics": "factorial, poch, comb, bernoulli",
     },
     "Bessel, hypergeometric and spherical functions": {

@@ -12,8 +12,8 @@ from calque_numpy.scipy.integrals import exp1 as exp1, expi as expi, expn as exp
 from calque_numpy.scipy.gammas import (
     gamma as gamma, gammaln as gammaln, loggamma as loggamma, gammasgn as gammasgn, multigammaln as multigammaln,
     beta as beta, betaln as betaln, betainc as betainc, gammainc as gammainc, gammaincc as gammaincc,
-    digamma as digamma, psi as psi, polygamma as polygamma, zeta as zeta,
 )
+from calque_numpy.scipy.polygammas import digamma as digamma, psi as psi, polygamma as polygamma, zeta as zeta
 from calque_numpy.scipy.combinatorics import factorial as factorial, poch as poch, comb as comb, bernoulli as bernoulli
 from calque_numpy.scipy.bessel import i0 as i0, i0e as i0e, i1 as i1, i1e as i1e, bessel_jn as bessel_jn
 from calque_numpy.scipy.hypergeometric import hyp1f1 as hyp1f1

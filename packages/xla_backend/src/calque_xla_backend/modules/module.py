@@ -20,7 +20,7 @@ from jaxlib.mlir.dialects import func
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Jaxpr, JaxprEqn, Primitive, rule_epoch, subjaxprs
-from calque_core.engine import HostCall, here, jaxprs_outside, nested_jaxprs
+from calque_core.engine import HostCall, has_checks, here, jaxprs_outside, nested_jaxprs
 from calque_core.lax import jit_p, pmap_p, shard_map_p
 from calque_xla_backend.modules.host_calls import check_regions
 from calque_xla_backend.modules.locations import Locations
@@ -35,7 +35,6 @@ from calque_xla_backend.modules.lowering import (
 from calque_xla_backend.modules.meshes import sharding_attribute
 from calque_xla_backend.modules.recording import Recorded, Templates
 from calque_xla_backend.modules.reuse import reused_by
-from calque_xla_backend.modules.steps import has_checks
 from calque_xla_backend.modules.tokens import current_token, has_ordered
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, cached_in_context
 from calque_xla_backend.runtime.partition import Partition

@@ -12,17 +12,11 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from calque_core import Jaxpr
-from calque_core.engine import at_place, check_effect
+from calque_core.engine import at_place
 from calque_xla_backend.modules.lowering import LoweringRuleContext, Step
 from calque_xla_backend.modules.types import IrValue, ir_constant
 
 Build = Callable[..., Sequence[IrValue]]
-
-
-def has_checks(*programs: Jaxpr) -> bool:
-    """Tell whether a program, or one inside it, has a check."""
-    return any(check_effect in program.effects for program in programs)
 
 
 def in_step(ctx: LoweringRuleContext, verb: str, number: IrValue, build: Build, *values: IrValue) -> Sequence[IrValue]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from calque_batching.axes import broadcast, moveaxis
 from calque_core import Jaxpr, interpret, stage
-from calque_core.engine import Check, batch_size, check_effect
+from calque_core.engine import Check, batch_size
 from calque_core.extend import defbatch, settings_key, shaped_array
 from calque_core.lax import bitwise_not, bitwise_or, check_p
 
@@ -36,11 +36,6 @@ def check_batch(
 
 
 defbatch(check_p, check_batch)
-
-
-def has_checks(*programs: Jaxpr) -> bool:
-    """Tell whether a program, or one inside it, has a check."""
-    return any(check_effect in program.effects for program in programs)
 
 
 def where_active(jaxpr: Jaxpr) -> Jaxpr:

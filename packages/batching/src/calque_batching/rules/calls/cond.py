@@ -17,12 +17,13 @@ import numpy as np
 from calque_batching.axes import bdim_at_front
 from calque_batching.batch_trace import AxisData, BatchTrace, one_by_one
 from calque_batching.jaxprs import batch_jaxpr_axes, eval_batched, forwarded_inputs
-from calque_batching.rules.calls.check import has_checks, where_active
+from calque_batching.rules.calls.check import where_active
 from calque_core import Jaxpr, Trace, current_trace, dce_jaxpr, evaluation, stage, typeof
 from calque_core.engine import (
     align_operands,
     as_declared,
     exact_effects,
+    has_checks,
     join_constants,
     named_axes,
     zeros_of,

@@ -20,11 +20,12 @@ import numpy as np
 from calque_batching.axes import broadcast
 from calque_batching.batch_trace import AxisData, one_by_one
 from calque_batching.jaxprs import batch_jaxpr_axes, batch_step, carry_in_front, forwarded_inputs
-from calque_batching.rules.calls.check import has_checks, where_active
+from calque_batching.rules.calls.check import where_active
 from calque_core import Jaxpr, JaxprEqn, Primitive, Var, eval_jaxpr, stage, typeof
 from calque_core.engine import (
     align_operands,
     exact_effects,
+    has_checks,
     join_constants,
     marked_carries,
     named_axes,

@@ -23,6 +23,7 @@ from calque_core.errors import CheckError
 from calque_core.frames.source import Position, at_place, current_position, where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.effects import Effect
+from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, is_array_like, typeof
 from calque_pytree import PyTreeDef, tree_flatten
@@ -97,6 +98,17 @@ check_p.def_abstract_eval(lambda *avals, check: [])
 check_p.def_rule("vma", lambda vmas, **_: [])
 check_p.def_pp(lambda params: {"message": params["check"].message})
 check_p.def_hole("transpose", "the backward pass does not compute the tangents that it would check")
+
+
+def has_checks(*programs: Jaxpr) -> bool:
+    """Tell whether a program, or one inside it, has a check.
+
+    >>> from calque_core import check, make_jaxpr
+    >>> from calque_core.engine import has_checks
+    >>> has_checks(make_jaxpr(lambda x: check(x > 0, "no price"))(1.0)), has_checks(make_jaxpr(lambda x: x)(1.0))
+    (True, False)
+    """
+    return any(check_effect in program.effects for program in programs)
 
 
 @api_boundary

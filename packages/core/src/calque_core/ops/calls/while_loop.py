@@ -1,19 +1,19 @@
-"""Loops that run until a condition fails: the primitive `while`, and counting loops.
+"""Loops that run until a condition fails: the primitive `while`.
 
 One idea: condition and body are jaxprs over a carry that keeps its type; the values that each closes over are operands
 of the loop.
 
-Read next: `scan.py` for loops with a known number of steps.
+Read next: `fori_loop.py` for loops that count, `scan.py` for loops with a known number of steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from calque_core.calls.api_util import call, check_callable, describe_value
+from calque_core.calls.api_util import call, check_callable
 from calque_core.context import here
 from calque_core.errors import CheckError
 from calque_core.frames.names import named_after
@@ -39,18 +39,14 @@ from calque_core.ops.calls.loops import (
     trace_step,
     with_carry_types,
 )
-from calque_core.ops.calls.scan import run_scan, steps_at_once
-from calque_core.ops.elementwise.convert import convert_element_type
-from calque_core.ops.elementwise.operands import promoted_type
-from calque_core.ops.elementwise.weakness import as_declared, strong
+from calque_core.ops.calls.scan import run_scan
+from calque_core.ops.elementwise.weakness import as_declared
 from calque_core.ops.meshes.varying import fit_loop, fit_operands, fits
 from calque_core.ops.shapes.axes import integer
 from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.primitive import Primitive
-from calque_core.traces.tracer import is_tracer, known, unknown
-from calque_core.types.avals import is_array_like, typeof
-from calque_core.types.dtypes import kind_of
-from calque_core.types.limits import iinfo
+from calque_core.traces.tracer import known, unknown
+from calque_core.types.avals import typeof
 from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_structure
 
 Value = Any
@@ -184,10 +180,10 @@ def while_loop(
     options = {"batched": batched, "checkpoints": _checkpoints(caller, checkpoints, max_steps)}
     if max_steps is not None:
         return _run_bounded(caller, cond_fun, body_fun, init_val, max_steps, batched)
-    return _run_unbounded(caller, cond_fun, body_fun, init_val, options)
+    return run_unbounded(caller, cond_fun, body_fun, init_val, options)
 
 
-def _run_unbounded(
+def run_unbounded(
     caller: str,
     cond_fun: Callable[[Any], Any],
     body_fun: Callable[[Any], Any],
@@ -313,104 +309,3 @@ def _check_condition(caller: str, cond_fun: Any, tree: PyTreeDef, avals: Sequenc
             f"{caller}: the condition {describe_function(cond_fun)} returned {types}. Return one bool scalar, for "
             "example a comparison."
         )
-
-
-@api_boundary
-def fori_loop(
-    lower: Value,
-    upper: Value,
-    body_fun: Callable[[Any, Any], Any],
-    init_val: Any,
-    *,
-    unroll: int | bool | None = None,
-) -> Any:
-    """Run `value = body_fun(i, value)` for i from `lower` up to, and without, `upper`; return the last value.
-
-    If both bounds are known when this is traced, the loop is a `scan`, and reverse mode keeps every step; otherwise it
-    is a `while_loop`.  `unroll` is that of `scan`; it needs known bounds.
-    Dtype of i: that of the bounds.  Between Python integers of 64 bits it is a Python integer to other dtypes, as in a
-    loop over `range`: `x * i` has the dtype of an array `x` of floats.
-    Raises: TypeError if a bound is not an integer scalar, or the value changes its type; ValueError if the dtype of one
-    bound cannot hold the other, or for `unroll` beside a traced bound.
-
-    >>> from calque_core.lax import fori_loop
-    >>> fori_loop(0, 4, lambda i, total: total + i, 0)
-    6
-    """
-    check_callable(body_fun, "fori_loop")
-    caller = loop_name("fori_loop", body_fun)
-    dtype = _counter_dtype(caller, lower, upper)
-    # In 32 bits a weak counter would have 64 where the program is evaluated outside of the block with that setting.
-    is_weak = dtype == np.int64 and typeof(lower).weak_type and typeof(upper).weak_type
-    if not is_tracer(lower) and not is_tracer(upper):
-        count = max(int(upper) - int(lower), 0)
-        unroll = 1 if unroll is None else steps_at_once(caller, unroll, count)
-        first = int(lower) if is_weak else dtype.type(int(lower))
-        return _scan_counting(caller, first, count, body_fun, init_val, unroll)
-    if unroll is not None:
-        raise ValueError(
-            f"{caller} got unroll={unroll!r} beside a traced bound, so the number of steps is not known. Give integers "
-            "as bounds, or leave unroll out."
-        )
-    start = lower if is_weak else convert_element_type(strong(lower), dtype)
-    is_fit = is_tracer(upper) and typeof(upper).dtype == dtype  # compared alone, it may be weak beside a strong counter
-    stop = upper if is_weak or is_fit else convert_element_type(strong(upper), dtype)
-
-    @named_after(body_fun)  # so that messages name the user's function
-    def step(state: CountedTo) -> CountedTo:
-        return CountedTo(state.i + 1, state.end, _count_on(caller, body_fun, state.i, state.value))
-
-    below = lambda state: state.i < state.end
-    return _run_unbounded(caller, below, step, CountedTo(start, stop, init_val)).value
-
-
-def _counter_dtype(caller: str, lower: Value, upper: Value) -> np.dtype[Any]:
-    """Return the common dtype of the bounds; a strong bound decides over a weak one."""
-    for name, bound in (("lower", lower), ("upper", upper)):
-        if not is_array_like(bound) or typeof(bound).shape or typeof(bound).kind not in "iu":
-            raise TypeError(f"{caller} got {describe_value(bound)} as its bound {name!r}. Give an integer scalar.")
-    avals = [typeof(lower), typeof(upper)]
-    dtype = promoted_type([aval for aval in avals if not aval.weak_type] or avals)
-    if kind_of(dtype) not in "iu":
-        types = " and ".join(str(aval) for aval in avals)
-        raise TypeError(f"{caller} got bounds of types {types}, but no integer dtype holds both. Convert one of them.")
-    for bound in (lower, upper):
-        if type(bound) is int and not iinfo(dtype).min <= bound <= iinfo(dtype).max:
-            raise ValueError(
-                f"{caller} got the bound {bound}, which does not fit {dtype}, the dtype of the other bound. Convert "
-                "the other bound to a wider dtype."
-            )
-    return dtype
-
-
-class Counted(NamedTuple):
-    """The state of a loop that counts: a path in a message says which part the user's function has changed."""
-
-    i: Value
-    value: Any
-
-
-class CountedTo(NamedTuple):
-    """The state of a loop that counts to a bound that is not known."""
-
-    i: Value
-    end: Value
-    value: Any
-
-
-def _count_on(caller: str, body_fun: Callable[[Any, Any], Any], i: Value, value: Any) -> Any:
-    """Return the value after a step.  Raises: TypeError if it has another structure."""
-    after = call(body_fun, "fori_loop", i, value)
-    check_carry(caller, body_fun, tree_structure(value), tree_structure(after))
-    return after
-
-
-def _scan_counting(
-    caller: str, start: Value, count: int, body_fun: Callable[[Any, Any], Any], init_val: Any, unroll: int
-) -> Any:
-    @named_after(body_fun)
-    def step(state: Counted, _: None) -> tuple[Counted, None]:
-        return Counted(state.i + 1, _count_on(caller, body_fun, *state)), None
-
-    (_, value), _ = run_scan(caller, step, Counted(start, init_val), None, count, False, unroll)
-    return value

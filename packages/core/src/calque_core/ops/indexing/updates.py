@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from calque_core.calls.api_util import check_callable
+from calque_core.ops.calls.fori_loop import fori_loop
 from calque_core.ops.calls.mapping import associative_scan
-from calque_core.ops.calls.while_loop import fori_loop
 from calque_core.ops.elementwise.arithmetic import div, max, mul
 from calque_core.ops.elementwise.compare import bitwise_or, eq, gt, ne, select
 from calque_core.ops.elementwise.convert import convert_element_type, discard

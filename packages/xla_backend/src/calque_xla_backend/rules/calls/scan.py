@@ -14,10 +14,11 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Jaxpr
+from calque_core.engine import has_checks
 from calque_core.lax import scan_p
 from calque_xla_backend.define import IrValue, compare, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
-from calque_xla_backend.modules.steps import has_checks, in_step
+from calque_xla_backend.modules.steps import in_step
 from calque_xla_backend.modules.types import ir_constant
 from calque_xla_backend.rules.calls.while_loop import loop
 

@@ -15,10 +15,11 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import Jaxpr, ShapedArray, lax
+from calque_core.engine import has_checks
 from calque_core.lax import while_p
 from calque_xla_backend.define import compare, splat
 from calque_xla_backend.modules.lowering import LoweringRuleContext, jaxpr_subcomp, register_lowering
-from calque_xla_backend.modules.steps import counted, has_checks
+from calque_xla_backend.modules.steps import counted
 from calque_xla_backend.modules.tokens import Build, current_token, needs_token, threaded
 from calque_xla_backend.modules.types import IrValue, ir_constant
 from calque_xla_backend.rules.elementwise.convert import convert
