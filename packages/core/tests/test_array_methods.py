@@ -62,7 +62,7 @@ def test_arrays_come_before_numpys_own_in_binary_operations():
         "from calque_core import lax; lax.scan(lambda c, x: (c + x.sum(), c), 0.0, numpy.ones((2, 3)))",
         "from calque_core import Tracer; Tracer.sum, Tracer.__getitem__, Tracer.__iadd__",
         "from calque_core import ArrayMethods; ArrayMethods.sum, ArrayMethods.__array_ufunc__",
-        "from calque_core.extend import ArrayOperations; ArrayOperations.sum",
+        "from calque_core.engine import ArrayOperations; ArrayOperations.sum",
         "from calque_core import ValueTracer; ValueTracer.sum",
     ],
 )

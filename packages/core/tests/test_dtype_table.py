@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,8 +116,8 @@ def test_only_floats_promote_and_are_random():
 
 
 def test_type_checkers_know_each_short_dtype():
-    assert list(SHORT_DTYPES.keys() - inspect.get_annotations(calque_core)) == []
-    assert {*inspect.get_annotations(calque_core)} - {*SHORT_DTYPES} == set()
+    stub = Path(calque_core.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    assert set(re.findall(r"^(\w+): type\[Any\]$", stub, re.MULTILINE)) == {*SHORT_DTYPES}
 
 
 @pytest.mark.parametrize("name", REFUSED_DTYPES)

@@ -181,7 +181,7 @@ def test_a_function_that_changes_the_shape_is_refused():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: lax.map(lambda x: x, 1.0), TypeError, r"^map of <lambda> .*: xs is float64\[\], which has no"),
+        (lambda: lax.map(lambda x: x, 1.0), TypeError, r"^map of <lambda> .*: xs is ~float64\[\], which has no"),
         (lambda: lax.map(lambda x: x, None), ValueError, r"^map of <lambda> .* got neither inputs nor a length"),
         (lambda: associative_scan(3, np.ones(3)), TypeError, r"associative_scan got 3 of type int"),
         (
