@@ -75,7 +75,7 @@ def test_few_programs_of_the_table_are_refused():
     for program in PROGRAMS:  # 3 s
         example = program.example(program.dtypes[0])
         refused += stored(make_jaxpr(example)(*example.leaves)) is None
-    assert refused <= 12
+    assert refused <= 13
     assert len(PROGRAMS) > 580
 
 
