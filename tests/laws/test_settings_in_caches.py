@@ -22,15 +22,19 @@ import calque
 import calque_autodiff
 import calque_batching
 import calque_core
+import calque_linalg
 import calque_numpy
 import calque_pytree
+import calque_signal
+import calque_special
 import calque_xla_backend
 from calque_autodiff import jvp
 from calque_core import config, make_jaxpr, typeof
 from calque_xla_backend import jit
 
 PACKAGES = (
-    calque, calque_autodiff, calque_batching, calque_core, calque_numpy, calque_pytree, calque_xla_backend,
+    calque, calque_autodiff, calque_batching, calque_core, calque_linalg, calque_numpy, calque_pytree, calque_signal,
+    calque_special, calque_xla_backend,
 )  # fmt: skip
 SETTINGS = {
     "default": nullcontext,
@@ -45,6 +49,7 @@ REMEMBERING = {
     "calque_core.distributions.facade_fault": "what is installed",
     "calque_core.ops.elementwise.pieces.join_pieces.<locals>.<lambda>": "tables of coefficients in double precision",
     "calque_core.known.run._compiled": "the text of a function, no dtype",
+    "calque_core.saved.expressions._modules_with": "names of modules",
     "calque_core.calls.formats._problem": "the fields of a text, no dtype",
     "calque_autodiff.rules.reductions.dot.cotangent_plan": "numbers of axes",
     "calque_core.context.allow_known": "the settings are the key",
