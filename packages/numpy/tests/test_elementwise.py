@@ -88,7 +88,12 @@ def test_numpys_own_ufuncs_are_traced():
 def test_sinc_and_i0_of_integers_are_computed_in_float64(dtype, agree):
     agree(lambda m, x: m.i0(x), np.array([0, 1, 1]).astype(dtype), ulps=50)
     is_nan_at_zero = dtype == "float16" and np.lib.NumpyVersion(np.__version__) < "2.3.0"  # in NumPy's sinc
-    agree(lambda m, x: m.sinc(x), np.array([1 if is_nan_at_zero else 0, 1, 1]).astype(dtype), ulps=50)
+    # At a root NumPy has the error of its pi, in place of 0.
+    agree(
+        lambda m, x: m.sinc(x) + m.ones((), x.dtype),
+        np.array([1 if is_nan_at_zero else 0, 1, 1]).astype(dtype),
+        ulps=50,
+    )
 
 
 @pytest.mark.parametrize("name", ["gcd", "lcm"])

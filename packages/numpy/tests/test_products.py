@@ -113,7 +113,7 @@ def test_a_product_of_a_matrix_and_a_vector_takes_no_two_vectors_and_no_scalar(n
     f, x = getattr(cnp, name), np.ones(3)
     for operands in ((x, x), (2.0, x), (x, 2.0)):
         with pytest.raises(
-            ShapeError, match=rf"^{name} of float64.* at test_products\.py:\d+ .*: it takes a vector and a m"
+            ShapeError, match=rf"^{name} of ~?float64.* at test_products\.py:\d+ .*: it takes a vector and a m"
         ):
             f(*operands)
 

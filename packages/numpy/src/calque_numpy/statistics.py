@@ -52,8 +52,8 @@ def count_nonzero(a: Value, axis: Axes = None, *, keepdims: bool = False) -> Val
 
     >>> import numpy as np
     >>> from calque_numpy import count_nonzero
-    >>> count_nonzero(np.array([0, 3, 0, 5]))
-    np.int64(2)
+    >>> count_nonzero(np.array([[0, 3], [0, 5]]), axis=0)
+    array([0, 2])
     """
     return reductions.sum(truth(a), axis, canonicalize_dtype(np.intp), keepdims=keepdims)
 
