@@ -200,6 +200,7 @@ def pytest_collection_modifyitems(config, items):
 """
 
 
+@pytest.mark.counts
 def test_every_law_has_a_case_of_every_program_and_halves_have_one_together(tmp_path):
     """Counts programs, whatever the marks of the laws call a row."""
     (tmp_path / "list_programs.py").write_text(LIST_PROGRAMS)

@@ -135,6 +135,7 @@ def test_an_error_at_any_operation_leaves_the_state_as_it_was(bomb, outer, inner
     assert_same(out, fresh(*args))
 
 
+@pytest.mark.counts
 @pytest.mark.parametrize("outer", TRANSFORMATIONS)
 def test_an_error_restores_a_state_that_is_not_at_rest(bomb, outer):
     fun, args = transformed(outer, None)
@@ -163,6 +164,7 @@ def test_an_error_in_the_users_function_leaves_the_state_as_it_was():
 # Threads
 
 
+@pytest.mark.counts
 def test_8_threads_at_once_give_right_results():
     shared = jit(lambda x, y: program(x, y))
     names = list(TRANSFORMATIONS)
