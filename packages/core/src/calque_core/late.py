@@ -94,11 +94,11 @@ def late_function(module: str, name: str) -> Callable[..., Any]:
 
 
 def family_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the function of a name that gives the values a package takes from families, packages above it.
+    """Return two functions: one gives the value of a name that belongs to a family, None for any other name.
 
-    The second result is a function that returns the names of families that are installed, without importing them.
-    `names` maps a module to its names as an import statement has them, "sin, cos as cosine"; "as linalg" is the module.
-    The first function returns None for any other name.
+    The second returns the names of the installed families, without importing them.  A family is a package above
+    `package`; `names` maps it to its names as an import statement has them, "sin, cos as cosine"; "as linalg" is the
+    package itself.
     Raises: ModuleNotFoundError, with the command that installs it, if the family's package is not installed.
 
     >>> from calque_core.late import family_names
@@ -117,10 +117,10 @@ def family_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str]
             return None
         module, name_there = origin
         loaded = _import_family(module, f"{package}.{name}")
-        found = getattr(loaded, name_there) if name_there else loaded
+        attribute = getattr(loaded, name_there) if name_there else loaded
         if package in sys.modules:
-            vars(sys.modules[package]).setdefault(name, found)  # where the next look-up finds it
-        return found
+            vars(sys.modules[package]).setdefault(name, attribute)  # the next look-up does not come here
+        return attribute
 
     def installed() -> list[str]:
         return [name for name, (module, _) in _origins(names).items() if _find_spec(module) is not None]

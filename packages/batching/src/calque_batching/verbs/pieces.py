@@ -28,8 +28,8 @@ def results_in_pieces(
 ) -> Any:
     """Return the results of `fun`, a `vmap` of flat arguments, which is applied to one piece after the other.
 
-    `sizes` are those of the mapped axis and of a piece, which is smaller.  A rest that is no whole piece is computed
-    apart, and `fun` is traced once more for it.  `out_axes` gives the batch axis of each result from their structure.
+    `sizes` are those of the mapped axis and of a piece, which is smaller.  The last elements, if they are no whole piece, are
+    computed apart, and `fun` is traced once more for them.  `out_axes` gives the batch axis of each result from their structure.
     """
     is_mapped = [d is not None for d in dims]
     mapped, axes, shared = marked(leaves, is_mapped), marked(dims, is_mapped), unmarked(leaves, is_mapped)
@@ -45,9 +45,9 @@ def results_in_pieces(
     ]
     joined = [_joined(y, d) for y, d in zip(outs, out_dims)]
     if remainder:
-        rest = piece([lax.slice_in_dim(x, size - remainder, size, axis=d) for x, d in zip(mapped, axes)])
+        last = piece([lax.slice_in_dim(x, size - remainder, size, axis=d) for x, d in zip(mapped, axes)])
         joined = [
-            x if d is None else lax.concatenate([x, y], d) for x, y, d in zip(joined, tree_flatten(rest)[0], out_dims)
+            x if d is None else lax.concatenate([x, y], d) for x, y, d in zip(joined, tree_flatten(last)[0], out_dims)
         ]
     return out_tree.unflatten(joined)
 

@@ -55,14 +55,14 @@ class Expressions:
     def primitive(self, primitive: Primitive) -> str:
         """Return the name of a primitive.  Raises: UnwritableError if no module has it as `name_p`."""
         name = f"{primitive.name}_p"
-        found = self.public(name, primitive)
+        public = self.public(name, primitive)
         family = primitive.family
         is_ours = family.partition(".")[0] in (*NAMES, "__main__")
-        if found is None and not is_ours and getattr(sys.modules.get(family), name, None) is primitive:
-            found = self.name(family, name)
-        if found is None:
+        if public is None and not is_ours and getattr(sys.modules.get(family), name, None) is primitive:
+            public = self.name(family, name)
+        if public is None:
             raise UnwritableError(f"the primitive '{primitive.name}' without a public name {name}")
-        return found
+        return public
 
     def value(self, x: Any) -> str:
         """Return a value as an expression.  Raises: UnwritableError.

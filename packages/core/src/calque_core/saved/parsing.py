@@ -160,20 +160,20 @@ class Parser:
         """Return the variables that are bound here."""
         variables = []
         while (match := self.take(_BINDER)) is not None:
-            name, dtype, rest = match.groups()
+            name, dtype, shape = match.groups()
             if name in scope:
                 raise self.error(f"the variable {name} is bound twice. Use another name", match.start())
-            variables.append(Var(self.type(dtype, rest, match.start(2))))
+            variables.append(Var(self.type(dtype, shape, match.start(2))))
             if name != "_":
                 scope[name] = variables[-1]
         return variables
 
-    def type(self, dtype: str, rest: str, place: int) -> Any:
+    def type(self, dtype: str, shape: str, place: int) -> Any:
         """Return a type in its short form."""
         try:
-            return read_type(_DTYPES.get(dtype, dtype if dtype == "float0" else "?") + rest)
+            return read_type(_DTYPES.get(dtype, dtype if dtype == "float0" else "?") + shape)
         except ValueError:
-            raise self.error(f"{dtype}{rest} is no type. Write a type like f32[2,3]", place) from None
+            raise self.error(f"{dtype}{shape} is no type. Write a type like f32[2,3]", place) from None
 
     def results(self, scope: dict[str, Var]) -> list[Atom]:
         """Return the results of a program."""

@@ -208,9 +208,9 @@ def read_value(data: Data, inner: Inner) -> Value:
     if type(data) is not dict or len(data) != 1:
         raise ValueError(f"{_short(data)} is no value. Write a number, a string, or a dict of one entry.")
     [(tag, content)] = data.items()
-    found = inner(data)
-    if found is not None:
-        return found
+    value = inner(data)
+    if value is not None:
+        return value
     read = _READERS.get(tag) if type(tag) is str else None
     if read is None:
         raise ValueError(f"there is no kind of values {_short(tag)}. Use one of {', '.join(_READERS)}.")

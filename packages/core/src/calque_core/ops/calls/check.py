@@ -54,7 +54,7 @@ class Check:
 
     @property
     def result_avals(self) -> tuple[ShapedArray, ...]:
-        """The types of the results, of which there are none."""
+        """The types of the results: a check has no results."""
         return ()
 
     def __call__(self, predicate: Value, *values: Value) -> list[Value]:
