@@ -28,8 +28,9 @@ def results_in_pieces(
 ) -> Any:
     """Return the results of `fun`, a `vmap` of flat arguments, which is applied to one piece after the other.
 
-    `sizes` are those of the mapped axis and of a piece, which is smaller.  The last elements, if they are no whole piece, are
-    computed apart, and `fun` is traced once more for them.  `out_axes` gives the batch axis of each result from their structure.
+    `sizes` are those of the mapped axis and of a piece, which is smaller.  The last elements, if they are no whole
+    piece, are computed apart, and `fun` is traced once more for them.  `out_axes` gives the batch axis of each result
+    from their structure.
     """
     is_mapped = [d is not None for d in dims]
     mapped, axes, shared = marked(leaves, is_mapped), marked(dims, is_mapped), unmarked(leaves, is_mapped)
