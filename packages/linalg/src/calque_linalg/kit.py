@@ -1,7 +1,8 @@
 """The names that functions of matrices in another package are written with, beside the public ones of this package.
 
 `calque_numpy` writes `numpy.linalg` and `scipy.linalg` with them.  They act on batches: the last two axes are the rows
-and the columns of a matrix, all axes before them count the matrices.  They may change in any minor release.
+and the columns of a matrix, all axes before them count the matrices.  They may change in any
+release, as `calque_core.engine` may.
 
 Read next: `ops/matrices.py`, `ops/diagonals.py`.
 """
