@@ -29,7 +29,7 @@ ROWS = pytest.mark.parametrize("name", SHORT_DTYPES)
 PRECISIONS = "the names of precisions of products, which jax has chosen after dtypes"
 ALLOWED = {
     "calque_core/types/dtypes.py": "the table",
-    "calque_core/__init__.py": "annotations for type checkers, which cannot read a table; a test of core compares them",
+    "calque_core/__init__.py": "the package whose dtypes are attributes",
     "calque_core/ops/reductions/dot.py": PRECISIONS,
     "calque_core/setting_values.py": PRECISIONS,
     "calque_core/config.py": PRECISIONS,

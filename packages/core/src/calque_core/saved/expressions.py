@@ -129,7 +129,7 @@ def _modules_with(name: str) -> list[str]:
 
 def _item(x: Any) -> Any:
     """Return the elements of an array or a scalar as numbers of Python, in lists."""
-    if dtype_name(x.dtype) in SHORT_DTYPES:  # numbers of ml_dtypes are not Python's
+    if dtype_name(x.dtype) in SHORT_DTYPES:  # their numbers are not Python's
         x = x.astype(np.float64 if SHORT_DTYPES[dtype_name(x.dtype)].kind == "f" else np.int64)
     return x.tolist()
 
