@@ -26,7 +26,8 @@ COMPILED = ("xla_backend",)  # each case compiles a program, 4 minutes in all: a
 RELEASES = {"3.12": {"numpy": "numpy>=2.0,<2.1", "jaxlib": "jaxlib>=0.11,<0.12"}}
 VERBS = ["autodiff", "jet", "batching", "xla_backend"]
 FAMILIES = ["linalg", "special", "signal"]
-PACKAGES = ["pytree", "core", *VERBS, *FAMILIES, "numpy", "calque"]
+TRANSFORMATIONS = ["sparse", "laplacian", "harvest", "bounds"]  # of ours, on core alone
+PACKAGES = ["pytree", "core", *VERBS, *FAMILIES, *TRANSFORMATIONS, "numpy", "calque"]
 TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
 SITE_TOOLS = ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "selenium>=4.20", "pyspellchecker", "scipy"]
 # Libraries that take our arrays by protocol; each has a test.
@@ -42,12 +43,13 @@ def modules_of(*packages: str, but: str = "") -> list[str]:
 # What a package promises to do without: its own cell must not be able to import these.
 ABSENT = {
     "pytree": ["numpy", "jaxlib", "calque_core"],
-    "core": ["jaxlib", *modules_of(*VERBS, *FAMILIES, "numpy")],
+    "core": ["jaxlib", *modules_of(*VERBS, *FAMILIES, *TRANSFORMATIONS, "numpy")],
     **{verb: ["jaxlib", *modules_of(*VERBS, *FAMILIES, "numpy", but=verb)] for verb in VERBS},
     **{family: ["jaxlib", *modules_of(*VERBS, *FAMILIES, "numpy", but=family)] for family in FAMILIES},
+    **{name: ["jaxlib", *modules_of(*VERBS, *FAMILIES, "numpy")] for name in TRANSFORMATIONS},
     "xla_backend": ["jax", *modules_of(*VERBS, *FAMILIES, "numpy", but="xla_backend")],
-    "numpy": ["jaxlib", *modules_of(*VERBS)],
-    "calque": ["jaxlib", "calque_xla_backend"],
+    "numpy": ["jaxlib", *modules_of(*VERBS, *TRANSFORMATIONS)],
+    "calque": ["jaxlib", *modules_of("xla_backend", *TRANSFORMATIONS)],
 }
 CHECK_CELL = """
 import importlib, importlib.util, sys

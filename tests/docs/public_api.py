@@ -43,6 +43,10 @@ MODULES = [
     "calque_special",
     "calque_special.kit",
     "calque_signal",
+    "calque_sparse",
+    "calque_laplacian",
+    "calque_harvest",
+    "calque_bounds",
     "calque_numpy",
     "calque_numpy.fft",
     "calque_numpy.linalg",
@@ -71,6 +75,10 @@ TABLE = [
     "calque_linalg",
     "calque_special",
     "calque_signal",
+    "calque_sparse",
+    "calque_laplacian",
+    "calque_harvest",
+    "calque_bounds",
     "calque_numpy",
     "calque",
 ]
@@ -151,7 +159,7 @@ def sibling_names() -> str:
         "NAMES = {",
     ]
     for path, names in names_by_module().items():
-        pieces = textwrap.wrap(" ".join(names), 108)
+        pieces = textwrap.wrap(" ".join(names), 108) or [""]
         texts = [f'        "{piece} "' for piece in pieces[:-1]] + [f'        "{pieces[-1]}"']
         lines += [f'    "{path}": "{pieces[0]}",'] if len(pieces) == 1 else [f'    "{path}": (', *texts, "    ),"]
     return "\n".join([*lines, "}", ""])

@@ -31,6 +31,10 @@ LOADED = {  # the standard library and NumPy, and our own packages
     "calque_special": (STANDARD, {"calque_special", "calque_core", "calque_pytree"}),
     "calque_numpy": (STANDARD, {"calque_numpy", "calque_core", "calque_pytree"}),
     "calque_signal": (STANDARD, {"calque_signal", "calque_core", "calque_pytree"}),
+    "calque_sparse": (STANDARD, {"calque_sparse", "calque_core", "calque_pytree"}),
+    "calque_laplacian": (STANDARD, {"calque_laplacian", "calque_core", "calque_pytree"}),
+    "calque_harvest": (STANDARD, {"calque_harvest", "calque_core", "calque_pytree"}),
+    "calque_bounds": (STANDARD, {"calque_bounds", "calque_core", "calque_pytree"}),
     "calque": (STANDARD, {"calque", "calque_core", "calque_pytree"}),
 }
 CORE = {  # the modules of core by folder; operations and the operators of arrays come with the first tracer

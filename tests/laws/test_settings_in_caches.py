@@ -21,11 +21,15 @@ from operations import OPERATIONS
 import calque
 import calque_autodiff
 import calque_batching
+import calque_bounds
 import calque_core
+import calque_harvest
+import calque_laplacian
 import calque_linalg
 import calque_numpy
 import calque_pytree
 import calque_signal
+import calque_sparse
 import calque_special
 import calque_xla_backend
 from calque_autodiff import jvp
@@ -33,8 +37,8 @@ from calque_core import config, make_jaxpr, typeof
 from calque_xla_backend import jit
 
 PACKAGES = (
-    calque, calque_autodiff, calque_batching, calque_core, calque_linalg, calque_numpy, calque_pytree, calque_signal,
-    calque_special, calque_xla_backend,
+    calque, calque_autodiff, calque_batching, calque_bounds, calque_core, calque_harvest, calque_laplacian, calque_linalg,
+    calque_numpy, calque_pytree, calque_signal, calque_sparse, calque_special, calque_xla_backend,
 )  # fmt: skip
 SETTINGS = {
     "default": nullcontext,

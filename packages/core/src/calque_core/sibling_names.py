@@ -118,6 +118,10 @@ NAMES = {
         "reduce_window_min_p reduce_window_p reduce_window_sum_p select_and_gather_add select_and_gather_add_p "
         "select_and_scatter select_and_scatter_add select_and_scatter_add_p select_and_scatter_p"
     ),
+    "calque_sparse": "",
+    "calque_laplacian": "",
+    "calque_harvest": "",
+    "calque_bounds": "",
     "calque_numpy": (
         "abs absolute acos acosh add all allclose amax amin angle any append apply_along_axis apply_over_axes arange "
         "arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argpartition argsort argwhere around "

@@ -1,0 +1,13 @@
+"""What holds around every test of the package: it leaves the thread as it found it."""
+
+import pytest
+
+from calque_core import config, trace_state_clean
+
+
+@pytest.fixture(autouse=True)
+def at_rest():
+    settings = config.current()
+    yield
+    assert trace_state_clean()
+    assert config.current() == settings
