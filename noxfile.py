@@ -18,7 +18,8 @@ import nox
 
 ROOT = Path(__file__).parent
 WHEELS = ROOT / ".nox" / "dist"
-PYTHONS = ["3.11", "3.12", "3.13"]
+RELEASE = ROOT / "dist"  # what is uploaded
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 NO_CACHE = {"CALQUE_CACHE": "off"}  # what is measured and tested is compiled, by every run anew
 PRESENT = [version for version in PYTHONS if shutil.which(f"python{version}")]
 COMPILED = ("xla_backend",)  # each case compiles a program, 4 minutes in all: a sample on every Python
@@ -143,6 +144,60 @@ def settings(session: nox.Session, setting: str) -> None:
     session.chdir(session.create_tmp())
     for package in ("autodiff", "batching"):
         run_pytest(session, f"--setting={setting}", ROOT / "packages" / package / "tests")
+
+
+@nox.session(python=["3.14t"], requires=["wheels"])
+def threads(session: nox.Session) -> None:
+    """Test containers, core and derivatives without the global lock, and the soak on 8 threads."""
+    packages = ["pytree", "core", "autodiff"]
+    session.install(*wheel_paths(packages), *TEST_TOOLS)
+    session.chdir(session.create_tmp())
+    run_pytest(session, *(ROOT / "packages" / package / "tests" for package in packages))
+    session.install(*wheel_paths(PACKAGES))
+    run_pytest(session, "--full", ROOT / "tests" / "laws" / "test_soak.py")
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Check and build what is uploaded, and install it on each Python from a folder, as an index would serve it."""
+    session.install("hatchling>=1.27", "twine", "check-wheel-contents", "pyroma", "pip", "uv")
+    session.run("python", "release/checks.py")
+    shutil.rmtree(RELEASE, ignore_errors=True)
+    for package in PACKAGES:
+        with session.chdir(ROOT / "packages" / package):
+            session.run("hatchling", "build", "--directory", str(RELEASE), silent=True)
+    session.run("twine", "check", "--strict", *map(str, sorted(RELEASE.iterdir())), silent=True)
+    session.run("check-wheel-contents", *map(str, sorted(RELEASE.glob("*.whl"))))
+    for archive in sorted(RELEASE.glob("*.tar.gz")):
+        session.run("pyroma", "--min", "10", str(archive), silent=True)
+    for version in PRESENT:
+        others = Path(session.virtualenv.location) / "others" / version
+        wanted = (*third_party(PACKAGES), "pytest", "hypothesis")
+        download = ("pip", "download", "--quiet", "--only-binary=:all:", "--python-version", version)
+        session.run("python", "-m", *download, "--dest", str(others), *wanted)
+        session.run("python", "release/install.py", version, str(others))
+    session.run("python", "release/uploads.py")
+
+
+@nox.session(requires=["wheels"], venv_backend="virtualenv")
+def upgrade(session: nox.Session) -> None:
+    """Test the example package of the last release against the packages of this commit."""
+    session.install(*wheel_paths(PACKAGES), "hatchling>=1.27", "pytest")
+    session.run("python", "release/upgrade.py", env={"PYTHONPATH": None, **NO_CACHE})
+
+
+@nox.session(requires=["wheels"])
+def browser(session: nox.Session) -> None:
+    """Test containers under WebAssembly, and core too where a NumPy for it can be had."""
+    if not shutil.which("npm"):
+        session.skip("There is no npm on PATH. Install Node.js to run Python under WebAssembly.")
+    folder = Path(session.create_tmp())
+    session.install("pip")
+    download = ("pip", "download", "--quiet", "--only-binary=:all:", "--platform", "any", "--python-version", "3.14")
+    session.run("python", "-m", *download, "--dest", str(folder / "wheels"), "pytest", "hypothesis")
+    session.run("npm", "install", "--silent", "--prefix", str(folder), "pyodide", external=True)
+    wheels = wheel_paths(["pytree", "core"])
+    session.run("node", "release/browser.mjs", str(folder), str(ROOT), *wheels, external=True)
 
 
 @nox.session

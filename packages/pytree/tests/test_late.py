@@ -109,6 +109,20 @@ def test_chapters_give_the_names_once_and_their_list():
     assert late_chapters("late_package", {})[2] == []
 
 
+def test_a_deprecated_name_warns_with_the_new_name_and_has_its_value(monkeypatch):
+    package = ModuleType("late_package")
+    monkeypatch.setitem(sys.modules, "late_package", package)
+    package.__getattr__, package.__dir__, package.__all__ = late_chapters(
+        "late_package", {"numbers": {"math": "pi"}}, deprecated={"half_turn": "pi"}
+    )
+    expected = "late_package.half_turn is deprecated and goes with the next minor release. Use late_package.pi."
+    with pytest.warns(DeprecationWarning, match=expected) as seen:
+        assert package.half_turn == math.pi
+    assert seen[0].filename == __file__  # the line that uses the name
+    assert dir(package)[-1:] == ["pi"]
+    assert "half_turn" not in package.__all__
+
+
 def test_a_star_import_takes_the_names_of_chapters(monkeypatch):
     package = ModuleType("late_package")
     chapters = {"": {"math": "pi, tau as whole_turn"}}

@@ -51,12 +51,14 @@ def late_chapters(
     *,
     unlisted: Mapping[str, str] | None = None,
     adapt: Callable[[str, str, Any], Any] | None = None,
+    deprecated: Mapping[str, str] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package whose names are imported at their first use.
 
     It is `calque_pytree.late_chapters` for modules that compute with arrays: they are imported at rest.
     `chapters` maps the title of a chapter to its names by module, as `late_names` has them; `__all__` has their order.
-    `unlisted` has further names by module, which `__all__` lacks.  The other arguments, and the errors about unknown
+    `unlisted` has further names by module, which `__all__` lacks.  `deprecated` maps a name that goes with the next
+    minor release to its new name: its use warns.  The other arguments, and the errors about unknown
     names, are those of `late_names`.
 
     >>> from calque_core.extend import late_chapters
@@ -66,7 +68,7 @@ def late_chapters(
     """
     elsewhere = _advised(package, missing)
     return calque_pytree.late_chapters(
-        package, chapters, elsewhere, unlisted=unlisted, adapt=adapt, load=import_at_rest
+        package, chapters, elsewhere, unlisted=unlisted, adapt=adapt, load=import_at_rest, deprecated=deprecated
     )
 
 

@@ -11,6 +11,7 @@ Read next: `__init__.py` and `treedef.py`, which use them.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
 from importlib import import_module
@@ -28,12 +29,14 @@ def late_names(
     *,
     adapt: Adapt | None = None,
     load: Load = import_module,
+    deprecated: Mapping[str, str] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions `__getattr__` and `__dir__` of a package whose names are imported at their first use.
 
     `names` maps a module to its names as an import statement has them: "sin, cos as cosine". A module that is the
     package itself has modules as names. `missing(name)` gives all other attributes, or None; `load(module)` imports a
-    module. `adapt(package, name, value)` gives the value that the package has under a name.
+    module. `adapt(package, name, value)` gives the value that the package has under a name. `deprecated` maps a name
+    that goes with the next minor release to its new name: its use warns, and gives the value of the new one.
     A name has one value in all threads, also where several use it first at once. A second package with the name has
     this value, too, also if its first use is while a test has replaced the name in the first package.
     Raises: AttributeError for an unknown name, with the most similar name of the package.
@@ -48,6 +51,8 @@ def late_names(
     late = _packages[package] = _LateNames(package, names, adapt, load)
 
     def __getattr__(name: str) -> Any:  # noqa: N807
+        if deprecated and name in deprecated:
+            return getattr(sys.modules[package], _warn_of_deprecation(package, name, deprecated[name]))
         if name in late.origins:
             value = late.value(name)
             if package in sys.modules:
@@ -73,6 +78,7 @@ def late_chapters(
     unlisted: Mapping[str, str] | None = None,
     adapt: Adapt | None = None,
     load: Load = import_module,
+    deprecated: Mapping[str, str] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package whose names are imported at their first use.
 
@@ -95,7 +101,14 @@ def late_chapters(
             names[module] = f"{names[module]}, {text}" if module in names else text
     listed = ",".join([text for by_module in chapters.values() for text in by_module.values()])
     public = [clause.rpartition(" ")[2] for clause in listed.split(",")] if listed else []
-    return *late_names(package, names, missing, adapt=adapt, load=load), public
+    return *late_names(package, names, missing, adapt=adapt, load=load, deprecated=deprecated), public
+
+
+def _warn_of_deprecation(package: str, name: str, new: str) -> str:
+    """Warn the user's line of a name that goes; return its new name."""
+    text = f"{package}.{name} is deprecated and goes with the next minor release. Use {package}.{new}."
+    warnings.warn(text, DeprecationWarning, stacklevel=3)
+    return new
 
 
 class _LateNames:
