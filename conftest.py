@@ -143,8 +143,8 @@ def is_in_share(share: str, *words: str) -> bool:
 
 
 def of_others(items: Iterable[pytest.Item], seed: str, share: str) -> list[pytest.Item]:
-    """Return the tests of the divided modules that are in another share."""
-    divided = [item for item in items if item.get_closest_marker("divided")]
+    """Return the tests of the divided modules that are in another share; rows are divided one by one, in any module."""
+    divided = [item for item in items if item.get_closest_marker("divided") and not has_rows(item)]
     return [item for item in divided if not is_in_share(share, seed, module_of(item))]
 
 
@@ -159,6 +159,12 @@ def of_other_modules(items: Sequence[pytest.Item], seed: str, share: str) -> lis
 def module_of(item: pytest.Item) -> str:
     """Return the path of a test's module; that of an installed module is one for all Pythons."""
     return item.nodeid.partition("::")[0].rpartition("site-packages/")[2]
+
+
+def has_rows(item: pytest.Item) -> bool:
+    """Tell whether a test is a table with rows."""
+    marker = item.get_closest_marker("sampled")
+    return marker is not None and len(row_of(item)) > 1
 
 
 def row_of(item: pytest.Item) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -14,19 +13,19 @@ sys.path.insert(0, str(Path(__file__).parent))
 collect_ignore = ["communication.py", "data_parallel.py", "neighbours.py", "record_random.py", "scipy_functions.py"]
 collect_ignore += ["soak.py", "divided_arrays.py"]
 
-# Modules about our rules and NumPy's answers, and about this suite: where two Pythons run the laws, one of them asks.
-# Each of the two asks about interrupts, tracebacks, depth, state, processes, and what each jaxlib compiles by itself.
-DIVIDED = ["array_api/*", "signal/*", "test_*_beside_scipy", "test_bugs_of_c*", "test_caches_of_*", "test_checkpoint"]
-DIVIDED += ["test_compilation_cache", "test_custom_*", "test_fft", "test_idioms", "test_implicit", "test_indexing"]
-DIVIDED += ["test_interoperation", "test_lists", "test_map_in_batches", "test_matrix_derivatives", "test_missing_rules"]
-DIVIDED += ["test_named_axes", "test_numpy_programs", "test_python_scalars", "test_random*", "test_real_problems"]
-DIVIDED += ["test_sampling", "test_scipy*", "test_settings_*", "test_special_functions"]
+# Where two Pythons run the laws, each module is asked by one of them, another one each day.  Each of the two asks about
+# interrupts, tracebacks, depth, state and processes, and about what each jaxlib compiles by itself; the rows of the
+# table of programs are divided between them one by one.
+WHOLE = ["test_captured_memory", "test_debugging", "test_depth", "test_device_arrays", "test_evaluators_agree"]
+WHOLE += ["test_interrupts", "test_late_imports", "test_laws", "test_leaks", "test_linalg_compiled", "test_loads"]
+WHOLE += ["test_positions", "test_processes", "test_sharded", "test_state", "test_traced_texts"]
+WHOLE += ["test_triangular_compiled", "test_tridiagonal_compiled"]
 
 
 def pytest_itemcollected(item):
     if item.path.is_relative_to(Path(__file__).parent):
         module = item.path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
-        if any(fnmatch(module, name) for name in DIVIDED):
+        if module not in WHOLE:
             item.add_marker("divided")
 
 
