@@ -37,8 +37,8 @@ from calque_core import config, make_jaxpr, typeof
 from calque_xla_backend import jit
 
 PACKAGES = (
-    calque, calque_autodiff, calque_batching, calque_bounds, calque_core, calque_harvest, calque_laplacian, calque_linalg,
-    calque_numpy, calque_pytree, calque_signal, calque_sparse, calque_special, calque_xla_backend,
+    calque, calque_autodiff, calque_batching, calque_bounds, calque_core, calque_harvest, calque_laplacian,
+    calque_linalg, calque_numpy, calque_pytree, calque_signal, calque_sparse, calque_special, calque_xla_backend,
 )  # fmt: skip
 SETTINGS = {
     "default": nullcontext,
