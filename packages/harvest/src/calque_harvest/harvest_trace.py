@@ -104,7 +104,7 @@ class HarvestTrace(Trace):
         plant = self.plants.get(params["name"])
         if plant is None:
             return list(leaves)
-        taken = plant.take(Site(params["mode"], params["tree"], tuple(map(typeof, leaves))))
+        taken = plant.take(Site(params["mode"], params["tree"], tuple(map(typeof, leaves)), where()))
         return [lax.squeeze(x, (0,)) for x in taken] if params["mode"] == "append" else taken
 
     def site_tangent(self, leaves: Sequence[Value], params: Params) -> list[Value]:

@@ -127,11 +127,11 @@ def harvest_scan(
     trace: HarvestTrace, *args: Value, jaxpr: Jaxpr, num_carry: int, num_consts: int, length: int, **options: Any
 ) -> list[Value]:
     """Carry the last values, and stack the appended ones, in the order of the results of the loop."""
-    found = sites_of(scan_p, {"jaxpr": jaxpr, "length": length}, trace.label)
-    plants = trace.planted(found)
-    _check_modes({plant.name: found[plant.name] for plant in plants}, ("clobber", "append"), "scan")
+    found = sites(jaxpr, trace.label)
+    _check_modes({name: site for name, site in found.items() if name in trace.plants}, ("clobber", "append"), "scan")
+    plants = trace.planted({name: site.times(length) for name, site in found.items()})
     fixed = [plant for plant in plants if found[plant.name].mode == "clobber"]
-    rows = [_divided(plant, length) for plant in plants if found[plant.name].mode == "append"]
+    rows = [_divided(plant, length, found[plant.name].rows) for plant in plants if found[plant.name].mode == "append"]
     opened = trace.open(jaxpr, [*map(Planted.types, fixed), *map(_first_row, rows)])
     _check_modes(opened.sown, ("clobber", "append"), "scan")
     given, row_leaves, before = [*opened.consts, *leaves_of(fixed)], leaves_of(rows), num_consts + num_carry
@@ -227,13 +227,9 @@ def _starts(trace: HarvestTrace, sown: Mapping[str, Sown], last: Mapping[str, li
     return starts
 
 
-def _divided(plant: Planted, length: int) -> Planted:
-    """Return a plant with its rows divided among the steps of a loop."""
-    return plant._replace(leaves=tuple([lax.reshape(x, _divided_shape(typeof(x).shape, length)) for x in plant.leaves]))
-
-
-def _divided_shape(shape: Sequence[int], length: int) -> tuple[int, ...]:
-    return (length, shape[0] // max(length, 1), *shape[1:])
+def _divided(plant: Planted, length: int, rows: int) -> Planted:
+    """Return a plant with its rows divided among the steps of a loop.  Shapes: x [length * rows, *s]."""
+    return plant._replace(leaves=tuple([lax.reshape(x, (length, rows, *typeof(x).shape[1:])) for x in plant.leaves]))
 
 
 def _first_row(plant: Planted) -> Planted:

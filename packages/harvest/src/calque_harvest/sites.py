@@ -6,6 +6,7 @@ Read next: `programs.py`, the rules that plant.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from os.path import basename
 from typing import Any
 
 from calque_core import Jaxpr, JaxprEqn, Primitive, jaxprs_in_params
@@ -28,7 +29,12 @@ def _sites_of_eqn(eqn: JaxprEqn, label: str) -> Sites:
         return sites_of(eqn.primitive, params, label)
     if params["tag"] != label:
         return {}
-    return {params["name"]: Site(params["mode"], params["tree"], tuple(v.aval for v in eqn.invars))}
+    return {params["name"]: Site(params["mode"], params["tree"], tuple(v.aval for v in eqn.invars), _place(eqn))}
+
+
+def _place(eqn: JaxprEqn) -> str:
+    info = eqn.source_info
+    return "" if info is None else f" at {info._replace(file_name=basename(info.file_name))}"
 
 
 def sites_of(primitive: Primitive, params: Params, label: str) -> Sites:

@@ -52,16 +52,14 @@ def sow(value: T, *, name: str, tag: str = TAG, mode: str = "strict") -> T:
 def sow_cotangent(value: T, *, name: str, tag: str = TAG, mode: str = "strict") -> T:
     """Return `value`, a pytree of arrays, and give a name to the cotangent that arrives there in reverse mode.
 
-    The harvest of a gradient has it among its values.  A place that no cotangent reaches gives no value; a place in a
-    loop needs the mode "clobber" or "append".
+    The harvest of a gradient has it among its values: `reap(grad(f))`.  A place that no cotangent
+    reaches gives no value; a place in a loop needs the mode "clobber" or "append".
     Raises: as `sow`.
 
-    >>> import numpy as np
-    >>> from calque_autodiff import grad
-    >>> from calque_harvest import call_and_reap, sow_cotangent
-    >>> f = lambda x: sow_cotangent(x * x, name="bar") * 3.0
-    >>> call_and_reap(grad(f))(5.0)
-    (np.float64(30.0), {'bar': np.float64(3.0)})
+    >>> from calque_core import make_jaxpr
+    >>> from calque_harvest import sow_cotangent
+    >>> make_jaxpr(lambda x: sow_cotangent(x * x, name="bar"))(5.0)
+    { lambda ; a:f64[]. let b:f64[] = mul a a; c:f64[] = sow_cotangent[name=bar] b in (c,) }
     """
     _check_words("sow_cotangent", name, tag, mode)
     leaves, tree = tree_flatten(value)

@@ -101,11 +101,12 @@ def _types(avals: Sequence[Any]) -> str:
 
 
 class Site(NamedTuple):
-    """The places of a name in a program: mode, structure and types of its values, and how often it comes, `rows`."""
+    """A name in a program: mode, structure and types of its values, its first place, and how often it comes, `rows`."""
 
     mode: str
     tree: Tree
     avals: tuple[Any, ...]
+    place: str
     rows: int = 1
 
     def times(self, length: int) -> Site:
@@ -127,46 +128,45 @@ class Plant:
         leaves, tree = tree_flatten(self.value)
         if (None if tree.is_leaf else tree) != site.tree:
             expected = "an array" if site.tree is None else str(site.tree)
-            raise TypeError(f"{self._caller()} is {tree}, but the program sows {expected}{where()}. Plant the same.")
+            raise TypeError(f"{self._caller()} is {tree}, but the program sows {expected}{site.place}. Plant the same.")
         if site.mode != "append":
-            return [self._fitted(x, aval, ()) for x, aval in zip(leaves, site.avals)]
+            return [self._fitted(x, aval, (), site.place) for x, aval in zip(leaves, site.avals)]
         first, self.taken = self.taken, self.taken + site.rows
-        return [self._rows(x, aval, first) for x, aval in zip(leaves, site.avals)]
+        return [self._rows(x, aval, first, site.place) for x, aval in zip(leaves, site.avals)]
 
-    def _rows(self, x: Value, aval: Any, first: int) -> Value:
+    def _rows(self, x: Value, aval: Any, first: int, place: str) -> Value:
         counts = typeof(x).shape[:1]
         if not counts or counts[0] < self.taken:
-            raise self.wrong_rows(self.taken, counts)
-        rows = self._fitted(x, aval, counts)
+            raise self._wrong_rows(self.taken, counts)
+        rows = self._fitted(x, aval, counts, place)
         return rows if counts[0] == self.taken and not first else rows[first : self.taken]
 
     def check_rows(self, count: int) -> None:
         """Check that each row was planted once.  Raises: ValueError."""
         counts = typeof(tree_flatten(self.value)[0][0]).shape[:1]
         if counts != (count,) or self.taken != count:
-            raise self.wrong_rows(count, counts)
+            raise self._wrong_rows(count, counts)
 
-    def wrong_rows(self, count: int, counts: Sequence[int]) -> ValueError:
+    def _wrong_rows(self, count: int, counts: Sequence[int]) -> ValueError:
         rows = f"has {counts[0]} rows" if counts else "has no rows"
         if counts == (count,) or (counts and counts[0] >= count != self.taken):
             return ValueError(
                 f"{self._caller()} {rows}, one for each value that the program sows, but a derivative inside the "
-                "program uses a value more than once. Differentiate the planted function: grad(plant(f)), not "
-                "plant(grad(f))."
+                "program computes some of them again, or once for all steps. Differentiate the planted function: "
+                "grad(plant(f)), not plant(grad(f))."
             )
         return ValueError(
             f"{self._caller()} {rows}, but the program sows {count} values{where()}. Give a row for each."
         )
 
-    def _fitted(self, x: Value, aval: Any, rows: Sequence[int]) -> Value:
+    def _fitted(self, x: Value, aval: Any, rows: Sequence[int], place: str) -> Value:
         """Return an array in the type of the sown value."""
         new, expected = typeof(x), shaped_array((*rows, *aval.shape), aval.dtype)
         order = "biufc"
         is_safe = new.weak_type and order.find(new.dtype.kind) <= order.find(aval.dtype.kind)
         if new.shape != expected.shape or (new.dtype != aval.dtype and not is_safe):
             raise TypeError(
-                f"{self._caller()} has type {new}, but the program sows {expected}{where()}. Plant a value of this "
-                "type."
+                f"{self._caller()} has type {new}, but the program sows {expected}{place}. Plant a value of this type."
             )
         return kept(x) if new.dtype == aval.dtype else lax.convert_element_type(x, aval.dtype)
 
