@@ -14,6 +14,7 @@ Read next: `programs.py`, the rules of branches and loops.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from calque_core import (
@@ -36,7 +37,8 @@ from calque_core import (
 )
 from calque_core.extend import run_program, settings_key, where, zero_tangent
 from calque_harvest.marks import marks, marks_of, site_p, site_tangent_p, sow_p
-from calque_harvest.sites import sites_of
+from calque_harvest.rules_inside import Inside
+from calque_harvest.sites import sites, sites_of
 from calque_harvest.values import Plant, Site, Sown, add, kept, row, unflatten
 
 Value = Any
@@ -174,24 +176,28 @@ class HarvestTrace(Trace):
     ) -> list[Value]:
         """Process a function with derivative rules of its own.
 
-        Its results keep the rules.  The values that it sows are computed by its operations, apart from the results, and
-        are differentiated as these are.
+        Its results keep the rules, and the rules see the planted values.  The values that it sows are computed by its
+        operations, apart from the results, and are differentiated as these are.
         """
         if self.parent is evaluation:
             return list(fun(*args))
         assert self.parent is not None
+        rules = params["rules"]
         jaxpr = stage(fun, [typeof(x) for x in args], verb="harvest", user_fun=fun)
         names = {name for tag, name in marks(jaxpr) if tag == self.label}
-        if not names.isdisjoint(self.zeroed):
-            raise NotImplementedError(
-                f"{min(names & self.zeroed)!r} is planted inside of {params['rules'].name}{where()}, whose "
-                "derivative rules know nothing of it, and an outer transformation may need them. Sow the value outside "
-                "of the function."
-            )
-        outs = hand_custom_down(self.parent, primitive, fun, args, params)
+        planted = self.planted(sites(jaxpr, self.label))
+        inside = Inside(lambda parent: HarvestTrace(parent, self.label, plants_of(planted), self.zeroed))
+        if planted:
+            params = {"rules": rules.through(inside, ("plant", object()))}
+            outs = hand_custom_down(self.parent, primitive, partial(inside.run, fun), args, params)
+        else:
+            outs = hand_custom_down(self.parent, primitive, fun, args, params)
         if names:
             sowing, used = dce_jaxpr(jaxpr, [False] * len(jaxpr.outvars))
-            eval_jaxpr(sowing, sowing.consts, *[x for x, is_used in zip(args, used) if is_used])
+            with tracing(HarvestTrace(self.parent, self.label, plants_of(planted), self.zeroed)) as inner:
+                eval_jaxpr(sowing, sowing.consts, *[x for x, is_used in zip(args, used) if is_used])
+                for name, sown in inner.sown.items():
+                    add(self.sown, name, sown)
         return outs
 
 
@@ -207,20 +213,22 @@ def _open_program(trace: HarvestTrace, jaxpr: Jaxpr, layout: Sequence[Planted], 
 
     def run(*args: Value) -> list[Value]:
         remaining = iter(args)
-        plants = {}
-        for name, tree, avals in layout:
-            plants[name] = Plant(name, unflatten(tree, [next(remaining) for _ in avals]))
-        with tracing(HarvestTrace(current_trace(), trace.label, plants, zeroed)) as inner:
+        planted = [plant._replace(leaves=tuple([next(remaining) for _ in plant.leaves])) for plant in layout]
+        with tracing(HarvestTrace(current_trace(), trace.label, plants_of(planted), zeroed)) as inner:
             outs = run_program(jaxpr, list(remaining))
             leaves = {name: entry.leaves() for name, entry in inner.sown.items()}
             for name, entry in inner.sown.items():
                 sown[name] = entry._replace(parts=[[typeof(x) for x in leaves[name]]])
         return [*outs, *(x for column in leaves.values() for x in column)]
 
-    avals = [aval for _, _, avals in layout for aval in avals]
-    staged = stage(run, [*avals, *jaxpr.in_avals], verb="harvest", user_fun=trace.fun)
+    staged = stage(run, [*leaves_of(layout), *jaxpr.in_avals], verb="harvest", user_fun=trace.fun)
     operands = [*staged.constvars, *staged.invars]
     return Opened(staged.replace(constvars=(), consts=(), invars=operands), list(staged.consts), sown)
+
+
+def plants_of(planted: Sequence[Planted]) -> dict[str, Plant]:
+    """Return plants of these values."""
+    return {plant.name: Plant(plant.name, unflatten(plant.tree, plant.leaves)) for plant in planted}
 
 
 def leaves_of(plants: Sequence[Planted]) -> list[Value]:

@@ -26,6 +26,7 @@ from calque_core import (
 )
 from calque_core.extend import check_callable
 from calque_harvest.marks import MARKS, marks, marks_of
+from calque_harvest.rules_inside import Inside
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -78,26 +79,10 @@ class NestTrace(Trace):
     ) -> list[Value]:
         """Hand down a function whose operations and rules sow under the scope."""
         assert self.parent is not None
-        inside = _Inside(self.scope)
-        rules = _nested_rules(params["rules"], self.scope)
-        return hand_custom_down(self.parent, primitive, functools.partial(inside.run, fun), args, {"rules": rules})
-
-
-class _Inside:
-    """Runs functions and rules of a function with derivative rules under the scope."""
-
-    def __init__(self, scope: str) -> None:
-        self.scope = scope
-
-    def run(self, fun: Callable[..., Any], *args: Any) -> Any:
-        with tracing(NestTrace(current_trace(), self.scope)):
-            return fun(*args)
-
-    jvp = transpose = run
-
-    def fwd(self, rule: Callable[..., Any], *args: Any) -> Any:
-        outs, residuals, bwd = self.run(rule, *args)
-        return outs, residuals, functools.partial(self.run, bwd)
+        run = functools.partial(_inside(self.scope).run, fun)
+        return hand_custom_down(
+            self.parent, primitive, run, args, {"rules": _nested_rules(params["rules"], self.scope)}
+        )
 
 
 def _renamed(primitive: Primitive, params: Params, scope: str) -> Params:
@@ -139,4 +124,8 @@ def _renamed_eqn(eqn: JaxprEqn, scope: str) -> JaxprEqn:
 
 def _nested_rules(rules: Any, scope: str) -> Any:
     """Return derivative rules that sow under the scope; a rule for batches stays as it is."""
-    return rules.through(_Inside(scope), ("nest", scope)) if rules.batch is None else rules
+    return rules.through(_inside(scope), ("nest", scope)) if rules.batch is None else rules
+
+
+def _inside(scope: str) -> Inside:
+    return Inside(lambda parent: NestTrace(parent, scope))

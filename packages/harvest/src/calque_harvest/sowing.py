@@ -59,7 +59,10 @@ def sow_cotangent(value: T, *, name: str, tag: str = TAG, mode: str = "strict") 
     >>> from calque_core import make_jaxpr
     >>> from calque_harvest import sow_cotangent
     >>> make_jaxpr(lambda x: sow_cotangent(x * x, name="bar"))(5.0)
-    { lambda ; a:f64[]. let b:f64[] = mul a a; c:f64[] = sow_cotangent[name=bar] b in (c,) }
+    { lambda ; a:f64[]. let
+        b:f64[] = mul a a
+        c:f64[] = sow_cotangent[name=bar] b
+      in (c,) }
     """
     _check_words("sow_cotangent", name, tag, mode)
     leaves, tree = tree_flatten(value)
