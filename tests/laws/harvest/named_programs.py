@@ -7,16 +7,19 @@ own.  The reference runs the same steps on NumPy arrays and notes the named valu
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from transformations import QUICKLY
 
 from calque_autodiff import checkpoint, custom_jvp, jvp
 from calque_core import lax
 from calque_harvest import nest, sow
-from calque_xla_backend import jit
+from calque_xla_backend import jit as compile_with
 
+jit = partial(compile_with, compiler_options=QUICKLY)
 SHAPE = (2, 3)
 STEPS = 3
 Values = dict[str, list[Any]]

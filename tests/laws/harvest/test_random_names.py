@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from named_programs import SHAPE, by_hand, parts, program
 from program import Program, numbers
-from transformations import TRANSFORMATIONS, batch_of, check_stack
+from transformations import QUICKLY, TRANSFORMATIONS, batch_of, check_stack
 
 from calque_autodiff import grad, value_and_grad
 from calque_batching import vmap
 from calque_core import make_jaxpr
 from calque_harvest import call_and_reap, harvest, plant, reap
-from calque_xla_backend import jit
+from calque_xla_backend import jit as compile_with
 
+jit = partial(compile_with, compiler_options=QUICKLY)
 drawn = settings(
     max_examples=150, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None
 )
@@ -28,6 +31,13 @@ def assert_same(got, expected, exactly=False):
     for name, value in expected.items():
         assert (np.shape(got[name]), np.asarray(got[name]).dtype) == (np.shape(value), np.asarray(value).dtype), name
         np.testing.assert_allclose(got[name], value, rtol=0.0 if exactly else 1e-12, atol=1e-14, err_msg=name)
+
+
+def result_or_refusal(planted, plants):
+    try:
+        return planted(plants, X, N), ""
+    except (NotImplementedError, ValueError) as error:
+        return None, str(error)
 
 
 def loss(f):
@@ -52,7 +62,7 @@ def test_names_give_the_values_of_the_program_by_hand(is_drawn, chosen):
 @drawn
 @given(parts)
 def test_derivatives_give_the_values_once(is_drawn, chosen):
-    if not is_drawn(chosen, 0.08):
+    if not is_drawn(chosen, 0.04):
         return
     f, plain = loss(program(chosen)), loss(program(chosen, lambda x, **_: x))
     values = by_hand(chosen, X, N)[1]
@@ -115,13 +125,12 @@ def test_a_planted_value_is_a_constant_inside_and_outside(is_drawn, chosen, whic
     difference = plant(f)(planted, X + step, N) - plant(f)(planted, X - step, N)
     np.testing.assert_allclose(2.0 * (expected * step).sum(), difference, rtol=1e-5, atol=1e-12)
     for inside in (grad(f), jit(grad(f)), grad(jit(f))):
-        try:
-            got = plant(inside)(planted, X, N)
-        except (NotImplementedError, ValueError) as error:
-            assert "Differentiate the planted function" in str(error)
+        got, refusal = result_or_refusal(plant(inside), planted)
+        if refusal:
+            assert "Differentiate the planted function" in refusal
             assert "scan" in chosen[int(name[4])][0]
-            continue
-        np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-14)
+        else:
+            np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-14)
 
 
 @drawn

@@ -143,10 +143,11 @@ class HarvestTrace(Trace):
         rule = harvest_rules.get(primitive)
         if rule is not None:
             return rule(self, *args, **params)  # type: ignore[no-any-return]
-        if primitive in rules("means"):
+        meaning = rules("means").get(primitive)
+        if meaning is not None and len(list(jaxprs_in_params(params))) == 1:
             return open_call(self, primitive, args, params)
-        if self.parent is evaluation and primitive in rules("interpret"):
-            return list(rules("interpret")[primitive](lambda jaxpr, *xs: run_program(jaxpr, xs), *args, **params))
+        if meaning is not None and self.parent is evaluation:  # nobody asks for the other programs, for derivatives
+            return run_program(meaning(**params), args)
         names = ", ".join(sorted(repr(name) for tag, name in marks_of(primitive, params) if tag == self.label))
         raise NotImplementedError(
             f"harvest met '{primitive.name}'{where()}, which holds a program that sows {names}, and has no rule to "
