@@ -8,10 +8,11 @@ from agreement import assert_close, unit_roundoff
 from composites import COMPOSITES
 from operations import OPERATIONS
 from program import Example
-from transformations import TRANSFORMATIONS, batch_of, is_mapped
+from transformations import QUICKLY, TRANSFORMATIONS, batch_of, is_mapped
 
 from calque_core import Literal, make_jaxpr
 from calque_harvest import call_and_reap, harvest, sow
+from calque_xla_backend import jit
 
 PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
 CASES = [(program, name) for program in PROGRAMS for name in TRANSFORMATIONS]
@@ -33,15 +34,15 @@ def named(example: Example, name_it=sow):
     return run
 
 
-def values_of(example, leaves):
-    noted = {}
+def noted(example):
+    """Return the function that returns the values of all names."""
 
-    def note(value, name):
-        noted[name] = np.asarray(value)
-        return value
+    def run(*leaves):
+        values = {}
+        named(example, lambda value, name: values.setdefault(name, value))(*leaves)
+        return values
 
-    named(example, note)(*leaves)
-    return noted
+    return run
 
 
 @pytest.mark.sampled(keep=0.05)
@@ -56,7 +57,8 @@ def test_each_transformation_gives_each_value_once(program, name):
     tolerance = 3000 * unit_roundoff([*leaves, *outs])
     assert_close(outs, plain, tolerance)
     rows = [[x[i] if m else x for x, m in zip(leaves, mapped)] for i in range(2)] if is_batch else [leaves]
-    expected = [values_of(example, row) for row in rows]
+    values_of = jit(noted(example), compiler_options=QUICKLY) if name == "jit" else noted(example)
+    expected = [values_of(*row) for row in rows]
     assert reaps.keys() == expected[0].keys()
     for key in reaps:
         column = [values[key] for values in expected]

@@ -75,8 +75,8 @@ def with_both(value, *, name, mode):
 @drawn
 @given(parts)
 def test_a_cotangent_is_the_derivative_by_the_planted_value(is_drawn, chosen):
-    chosen = [(kind, body) for kind, body in chosen if KINDS[kind][0] == "strict"]
-    if not chosen or not is_drawn(chosen, 0.15):
+    chosen = [(kind, body) for kind, body in chosen if KINDS[kind][0] == "strict" and kind != "custom_jvp"]
+    if not chosen or not is_drawn(chosen, 0.08):
         return
     total = lambda x: (program(chosen, with_both)(x, N) ** 2).sum()
     values, bars = reap(total)(X), reap(grad(total), tag="bars")(X)
@@ -176,6 +176,12 @@ def test_a_scope_reaches_the_rules(f):
         assert all(name.startswith("a/") for name in reaps)
 
 
+def test_a_plant_inside_a_function_with_rules_has_no_derivative():
+    for f in (by_jvp, by_vjp):
+        with pytest.raises(NotImplementedError, match=r"the plants 's' inside of by_.* are being differentiated"):
+            grad(lambda p, f=f: plant(f)({"s": p}, 0.5))(3.0)
+
+
 # Batches
 
 
@@ -238,6 +244,7 @@ def test_a_function_compiled_before_gives_its_values():
     assert len(traces) == 1
 
 
+@pytest.mark.usefixtures("few_objects")
 def test_no_tracer_leaks():
     def f(x):
         return lax.scan(lambda c, a: (sow(jit(np.sin)(c), name="c", mode="append"), None), x, np.arange(3.0))[0]
@@ -249,6 +256,7 @@ def test_no_tracer_leaks():
         vmap(reap(f))(np.ones(2))
 
 
+@pytest.mark.usefixtures("few_objects")
 def test_a_tracer_that_the_user_stores_is_found_beneath_a_harvest():
     stored = []
     with config.checking_leaks(True), pytest.raises(Exception, match="outlives"):
@@ -303,11 +311,8 @@ def test_solvers_are_opened_where_nobody_differentiates():
 
 
 def test_a_mesh_is_refused_by_name():
-    f = shard_map(
-        lambda x: sow(x * 2.0, name="part"), mesh=AbstractMesh((2,), ("i",)), in_specs=P("i"), out_specs=P("i")
-    )
+    mesh = AbstractMesh((2,), ("i",))
+    f = shard_map(lambda x: sow(x * 2.0, name="part"), mesh=mesh, in_specs=P("i"), out_specs=P("i"))
     assert f(np.arange(4.0)).tolist() == [0.0, 2.0, 4.0, 6.0]
-    with pytest.raises(
-        NotImplementedError, match=r"'shard_map'.* sows 'part', and has no rule to open it. Sow outside"
-    ):
+    with pytest.raises(NotImplementedError, match=r"'shard_map'.* sows 'part', and has no rule to open it"):
         reap(f)(np.arange(4.0))

@@ -21,6 +21,7 @@ from calque_core import (
     Jaxpr,
     Primitive,
     Trace,
+    UnexpectedTracerError,
     current_trace,
     dce_jaxpr,
     eval_jaxpr,
@@ -164,7 +165,7 @@ class HarvestTrace(Trace):
         layout = tuple(plants)
         zeroed = self.zeroed & {name for tag, name in marks(jaxpr) if tag == self.label}
         key = ("harvest", self.label, layout, zeroed, *settings_key())
-        return jaxpr.memo(key, lambda: _open_program(self, jaxpr, layout, zeroed))  # type: ignore[no-any-return]
+        return jaxpr.memo(key, lambda: _open_program(self, jaxpr, layout))  # type: ignore[no-any-return]
 
     def add(self, sown: Mapping[str, Sown], leaves: Sequence[Value]) -> None:
         """Keep what an operation has sown: its last results, in the order of `sown`."""
@@ -183,23 +184,43 @@ class HarvestTrace(Trace):
         if self.parent is evaluation:
             return list(fun(*args))
         assert self.parent is not None
-        rules = params["rules"]
         jaxpr = stage(fun, [typeof(x) for x in args], verb="harvest", user_fun=fun)
-        names = {name for tag, name in marks(jaxpr) if tag == self.label}
         planted = self.planted(sites(jaxpr, self.label))
-        inside = Inside(lambda parent: HarvestTrace(parent, self.label, plants_of(planted), self.zeroed))
         if planted:
-            params = {"rules": rules.through(inside, ("plant", object()))}
-            outs = hand_custom_down(self.parent, primitive, partial(inside.run, fun), args, params)
+            outs = self._hand_planted_down(primitive, fun, args, params["rules"], planted)
         else:
             outs = hand_custom_down(self.parent, primitive, fun, args, params)
-        if names:
+        if any(tag == self.label for tag, _ in marks(jaxpr)):
             sowing, used = dce_jaxpr(jaxpr, [False] * len(jaxpr.outvars))
-            with tracing(HarvestTrace(self.parent, self.label, plants_of(planted), self.zeroed)) as inner:
+            with tracing(self.over(self.parent, planted)) as inner:
                 eval_jaxpr(sowing, sowing.consts, *[x for x, is_used in zip(args, used) if is_used])
                 for name, sown in inner.sown.items():
                     add(self.sown, name, sown)
         return outs
+
+    def _hand_planted_down(
+        self, primitive: Primitive, fun: Callable[..., Any], args: Sequence[Value], rules: Any, planted: list[Planted]
+    ) -> list[Value]:
+        """Hand down a function with derivative rules that all run with plants.
+
+        Raises: NotImplementedError if the plants are being differentiated.
+        """
+        assert self.parent is not None
+        inside = Inside(lambda parent: self.over(parent, planted))
+        params = {"rules": rules.through(inside, ("plant", object()))}
+        try:
+            return hand_custom_down(self.parent, primitive, partial(inside.run, fun), args, params)
+        except UnexpectedTracerError as error:
+            names = ", ".join(repr(plant.name) for plant in planted)
+            raise NotImplementedError(
+                f"the plants {names} inside of {rules.name}{where()} are being differentiated, but the derivative rules "
+                "of the function cover its arguments only. Sow outside of the function."
+            ) from error
+
+    def over(self, parent: Trace, planted: Iterable[Planted]) -> HarvestTrace:
+        """Return a trace for a program inside, with these plants."""
+        plants = {plant.name: Plant(plant.name, unflatten(plant.tree, plant.leaves)) for plant in planted}
+        return HarvestTrace(parent, self.label, plants, self.zeroed)
 
 
 _PROCESSES: dict[Primitive, Callable[[HarvestTrace, Sequence[Value], Params], list[Value]]] = {
@@ -209,13 +230,13 @@ _PROCESSES: dict[Primitive, Callable[[HarvestTrace, Sequence[Value], Params], li
 }
 
 
-def _open_program(trace: HarvestTrace, jaxpr: Jaxpr, layout: Sequence[Planted], zeroed: frozenset[str]) -> Opened:
+def _open_program(trace: HarvestTrace, jaxpr: Jaxpr, layout: Sequence[Planted]) -> Opened:
     sown: dict[str, Sown] = {}
 
     def run(*args: Value) -> list[Value]:
         remaining = iter(args)
         planted = [plant._replace(leaves=tuple([next(remaining) for _ in plant.leaves])) for plant in layout]
-        with tracing(HarvestTrace(current_trace(), trace.label, plants_of(planted), zeroed)) as inner:
+        with tracing(trace.over(current_trace(), planted)) as inner:
             outs = run_program(jaxpr, list(remaining))
             leaves = {name: entry.leaves() for name, entry in inner.sown.items()}
             for name, entry in inner.sown.items():
@@ -225,11 +246,6 @@ def _open_program(trace: HarvestTrace, jaxpr: Jaxpr, layout: Sequence[Planted], 
     staged = stage(run, [*leaves_of(layout), *jaxpr.in_avals], verb="harvest", user_fun=trace.fun)
     operands = [*staged.constvars, *staged.invars]
     return Opened(staged.replace(constvars=(), consts=(), invars=operands), list(staged.consts), sown)
-
-
-def plants_of(planted: Sequence[Planted]) -> dict[str, Plant]:
-    """Return plants of these values."""
-    return {plant.name: Plant(plant.name, unflatten(plant.tree, plant.leaves)) for plant in planted}
 
 
 def leaves_of(plants: Sequence[Planted]) -> list[Value]:
