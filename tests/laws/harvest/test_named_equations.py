@@ -62,7 +62,7 @@ def test_each_transformation_gives_each_value_once(program, name):
     assert reaps.keys() == expected[0].keys()
     for key in reaps:
         column = [values[key] for values in expected]
-        is_one = not is_batch or np.shape(reaps[key]) == column[0].shape  # it depends on no element
+        is_one = not is_batch or np.shape(reaps[key]) == np.shape(column[0])  # it depends on no element
         assert_close([reaps[key]], [column[0] if is_one else np.stack(column)], tolerance)
 
 

@@ -213,8 +213,8 @@ class HarvestTrace(Trace):
         except UnexpectedTracerError as error:
             names = ", ".join(repr(plant.name) for plant in planted)
             raise NotImplementedError(
-                f"the plants {names} inside of {rules.name}{where()} are being differentiated, but the derivative rules "
-                "of the function cover its arguments only. Sow outside of the function."
+                f"the plants {names} inside of {rules.name}{where()} are being differentiated, but the derivative "
+                "rules of the function cover its arguments only. Sow outside of the function."
             ) from error
 
     def over(self, parent: Trace, planted: Iterable[Planted]) -> HarvestTrace:

@@ -200,7 +200,7 @@ def _check_modes(found: Mapping[str, Any], allowed: Sequence[str], loop: str) ->
 
 
 def _by_mode(sown: Mapping[str, Sown], columns: Mapping[str, list[Any]]) -> tuple[dict[str, list[Any]], ...]:
-    """Return the columns of the names that keep the last value, and of those that keep all."""
+    """Return the columns of the names that keep the last value, and of the names that keep all."""
     last = {name: column for name, column in columns.items() if sown[name].mode == "clobber"}
     return last, {name: column for name, column in columns.items() if name not in last}
 

@@ -1,4 +1,4 @@
-"""Named values: those that a harvest has met, and those that it plants.
+"""Named values, sown and planted.
 
 One idea: the values of a name are a list of parts.  A name of the mode "append" has one part for each time that it
 comes, with a leading axis that counts; any other name has one part.
