@@ -1,10 +1,14 @@
 import numpy as np
 import pytest
 
-from calque_core import lax, make_jaxpr
+from calque_core import Trace, current_trace, eval_jaxpr, hand_down, jaxprs_in_params, lax, make_jaxpr, tracing
 from calque_harvest import call_and_reap, harvest, plant, reap, sow
 
 XS = np.arange(1.0, 5.0)
+
+
+def layer(x):
+    return sow(x * 2.0, name="b")
 
 
 def scanned(mode, reverse=False):
@@ -200,6 +204,36 @@ def test_appended_plants_go_through_branches_and_loops():
     reaps = reap(f)(0.5)
     assert reaps["c"].tolist() == [1.5, 0.5, -1.0, -2.0]
     assert plant(f)({"c": reaps["c"] + 1.0}, 0.5) == -1.0
+
+
+class Watch(Trace):
+    """Notes the programs of the operations that it evaluates."""
+
+    drops_custom_derivatives = True
+
+    def __init__(self, parent):
+        super().__init__(parent)
+        self.programs = []
+
+    def process_primitive(self, primitive, args, params):
+        self.programs += [id(jaxpr) for jaxpr in jaxprs_in_params(params)]
+        return hand_down(self.parent, primitive, args, params)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [scanned("append"), scanned("clobber"), looped("clobber"), lambda x: lax.cond(x > 0.0, layer, layer, x)],
+    ids=["append", "clobber", "while", "cond"],
+)
+def test_the_programs_of_loops_and_branches_are_made_once(f):
+    jaxpr = make_jaxpr(f)(0.5)
+    run = reap(lambda x: eval_jaxpr(jaxpr, jaxpr.consts, x))
+    with tracing(Watch(current_trace())) as trace:
+        run(0.5)
+        first, trace.programs = trace.programs, []
+        run(0.75)
+    assert len(first) > 0
+    assert trace.programs == first
 
 
 def test_the_program_of_a_step_has_no_name_left():

@@ -43,7 +43,8 @@ def report(leaves: Sequence[Value], params: Params) -> list[Value]:
 
 def marks(jaxpr: Jaxpr) -> frozenset[tuple[str, str]]:
     """Return the tags and names in a program, and in the programs inside it."""
-    return jaxpr.memo("marks", lambda: frozenset().union(*(marks_of(e.primitive, e.params) for e in jaxpr.eqns)))  # type: ignore[no-any-return]
+    make = lambda: frozenset().union(*(marks_of(eqn.primitive, eqn.params) for eqn in jaxpr.eqns))
+    return jaxpr.memo("names of harvest", make)  # type: ignore[no-any-return]
 
 
 def marks_of(primitive: Primitive, params: Params) -> frozenset[tuple[str, str]]:

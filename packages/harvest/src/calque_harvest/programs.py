@@ -75,9 +75,9 @@ def _harvest_branches(
     for other in opened[1:]:
         _check_branches(primitive, opened[0].sown, other.sown)
     count = len(branches[0].outvars)
-    ordered = [program._replace(jaxpr=_in_order(program, count, opened[0].sown)) for program in opened]
-    jaxprs, consts = _join_constants(ordered)
-    arrays = [*index, *consts, *leaves_of(plants), *operands]
+    key = ("branches of harvest", *(program.jaxpr for program in opened[1:]))
+    jaxprs = opened[0].jaxpr.memo(key, lambda: _alike(opened, count))
+    arrays = [*index, *(x for program in opened for x in program.consts), *leaves_of(plants), *operands]
     outs = trace.down(primitive, arrays, params | {"branches": jaxprs})
     trace.add(opened[0].sown, outs[count:])
     return outs[:count]
@@ -108,16 +108,15 @@ def _by_name(sown: Mapping[str, Sown], leaves: Sequence[Any]) -> dict[str, list[
     return {name: [next(remaining) for _ in types.parts[0]] for name, types in sown.items()}
 
 
-def _join_constants(programs: Sequence[Opened]) -> tuple[tuple[Jaxpr, ...], list[Value]]:
-    """Return programs that take the constants of all of them first, and these constants."""
-    consts = [x for program in programs for x in program.consts]
-    jaxprs, before = [], 0
-    for program in programs:
-        own = range(before, before + len(program.consts))
-        leading = [program.jaxpr.invars[i - before] if i in own else Var(typeof(x)) for i, x in enumerate(consts)]
-        jaxprs.append(program.jaxpr.replace(invars=[*leading, *program.jaxpr.invars[len(own) :]]))
-        before = own.stop
-    return tuple(jaxprs), consts
+def _alike(programs: Sequence[Opened], count: int) -> tuple[Jaxpr, ...]:
+    """Return programs that take the constants of all of them first, and return what they sow in one order."""
+    consts = [program.jaxpr.invars[: len(program.consts)] for program in programs]
+    jaxprs = []
+    for i, program in enumerate(programs):
+        leading = [v if j == i else Var(v.aval) for j, group in enumerate(consts) for v in group]
+        ordered = _in_order(program, count, programs[0].sown)
+        jaxprs.append(ordered.replace(invars=[*leading, *ordered.invars[len(consts[i]) :]]))
+    return tuple(jaxprs)
 
 
 # Loops
@@ -135,14 +134,18 @@ def harvest_scan(
     opened = trace.open(jaxpr, [*map(Planted.types, fixed), *map(_first_row, rows)])
     _check_modes(opened.sown, ("clobber", "append"), "scan")
     given, row_leaves, before = [*opened.consts, *leaves_of(fixed)], leaves_of(rows), num_consts + num_carry
-    given_vars, row_vars, before_vars, x_vars = _split(opened.jaxpr.invars, len(given), len(row_leaves), before)
     carry_outs, ys_outs, sown_outs = _split(opened.jaxpr.outvars, num_carry, len(jaxpr.outvars) - num_carry)
     last, stacked = _by_mode(opened.sown, _by_name(opened.sown, sown_outs))
     last_outs = [v for column in last.values() for v in column]
-    step = opened.jaxpr.replace(
-        invars=[*given_vars, *before_vars, *(Var(v.aval) for v in last_outs), *x_vars, *row_vars],
-        outvars=[*carry_outs, *last_outs, *ys_outs, *(v for column in stacked.values() for v in column)],
-    )
+
+    def make() -> Jaxpr:
+        given_vars, row_vars, before_vars, x_vars = _split(opened.jaxpr.invars, len(given), len(row_leaves), before)
+        return opened.jaxpr.replace(
+            invars=[*given_vars, *before_vars, *(Var(v.aval) for v in last_outs), *x_vars, *row_vars],
+            outvars=[*carry_outs, *last_outs, *ys_outs, *(v for column in stacked.values() for v in column)],
+        )
+
+    step = opened.jaxpr.memo(("step of harvest", num_consts, num_carry), make)
     operands = [*given, *args[:before], *_starts(trace, opened.sown, last), *args[before:], *row_leaves]
     sizes = {"num_carry": num_carry + len(last_outs), "num_consts": len(given) + num_consts, "length": length}
     outs = trace.down(scan_p, operands, {"jaxpr": step, **sizes, **options})
@@ -170,16 +173,20 @@ def harvest_while(
     _check_modes(opened.sown, ("clobber",), "while_loop")
     count = len(body_jaxpr.outvars)
     columns = _by_name(opened.sown, opened.jaxpr.outvars[count:])
-    body, condition = (
-        jaxpr.replace(invars=[*jaxpr.invars, *(Var(v.aval) for column in columns.values() for v in column)])
-        for jaxpr in (opened.jaxpr, cond_jaxpr)
-    )
+    avals = tuple([v.aval for column in columns.values() for v in column])
+    body, condition = (_with_ignored(jaxpr, avals) for jaxpr in (opened.jaxpr, cond_jaxpr))
     given = [*opened.consts, *leaves_of(plants)]
     operands = [*args[:cond_nconsts], *given, *args[cond_nconsts:], *_starts(trace, opened.sown, columns)]
     counts = {"body_nconsts": body_nconsts + len(given), "cond_nconsts": cond_nconsts}
     outs = trace.down(while_p, operands, {"body_jaxpr": body, "cond_jaxpr": condition, **counts, **options})
     trace.add(opened.sown, outs[count:])
     return outs[:count]
+
+
+def _with_ignored(jaxpr: Jaxpr, avals: tuple[Any, ...]) -> Jaxpr:
+    """Return a program with further arguments, which it ignores."""
+    make = lambda: jaxpr.replace(invars=[*jaxpr.invars, *map(Var, avals)])
+    return jaxpr.memo(("ignored by harvest", avals), make)  # type: ignore[no-any-return]
 
 
 def _check_modes(found: Mapping[str, Any], allowed: Sequence[str], loop: str) -> None:

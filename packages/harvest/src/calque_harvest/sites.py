@@ -20,7 +20,7 @@ Sites = dict[str, Site]
 
 def sites(jaxpr: Jaxpr, label: str) -> Sites:
     """Return the sites of a tag in a program, in the order in which the names first come."""
-    return jaxpr.memo(("sites", label), lambda: _joined(_sites_of_eqn(eqn, label) for eqn in jaxpr.eqns))  # type: ignore[no-any-return]
+    return jaxpr.memo(("sites of harvest", label), lambda: _joined(_sites_of_eqn(eqn, label) for eqn in jaxpr.eqns))  # type: ignore[no-any-return]
 
 
 def _sites_of_eqn(eqn: JaxprEqn, label: str) -> Sites:
