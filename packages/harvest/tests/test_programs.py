@@ -68,7 +68,7 @@ def nested(x):
     def outer(c, a):
         def inner(c, b):
             c = sow(c + a * b, name="c", mode="append")
-            sow(np.stack([c, a]), name="pair", mode="clobber")
+            sow(lax.concatenate([lax.reshape(c, (1,)), lax.reshape(a, (1,))], 0), name="pair", mode="clobber")
             return sow(c, name="c", mode="append"), c
 
         c, ys = lax.scan(inner, c, XS[:2])
