@@ -12,7 +12,17 @@ from named_programs import KINDS, SHAPE, parts, program
 
 from calque_autodiff import checkpoint, custom_jvp, custom_root, custom_vjp, grad, linear_transpose, linearize
 from calque_batching import vmap
-from calque_core import AbstractMesh, config, dce_jaxpr, jaxpr_from_dict, jaxpr_to_dict, lax, make_jaxpr, shard_map
+from calque_core import (
+    AbstractMesh,
+    config,
+    dce_jaxpr,
+    io_callback,
+    jaxpr_from_dict,
+    jaxpr_to_dict,
+    lax,
+    make_jaxpr,
+    shard_map,
+)
 from calque_core import PartitionSpec as P
 from calque_harvest import call_and_reap, harvest, nest, plant, reap, sow, sow_cotangent, sow_p
 from calque_jet import jet
@@ -180,6 +190,18 @@ def test_a_plant_inside_a_function_with_rules_has_no_derivative():
     for f in (by_jvp, by_vjp):
         with pytest.raises(NotImplementedError, match=r"the plants 's' inside of by_.* are being differentiated"):
             grad(lambda p, f=f: plant(f)({"s": p}, 0.5))(3.0)
+
+
+def test_no_effect_happens_twice():
+    @custom_jvp
+    def noisy(x):
+        io_callback(lambda y: None, None, x)
+        return sow(np.sin(x), name="s")
+
+    noisy.defjvp(lambda primals, tangents: (np.sin(primals[0]), np.cos(primals[0]) * tangents[0]))
+    assert reap(noisy)(0.5) == {"s": np.sin(0.5)}
+    with pytest.raises(NotImplementedError, match=r"noisy .* has the effect io, which would happen twice"):
+        jit(reap(noisy))(0.5)
 
 
 # Batches

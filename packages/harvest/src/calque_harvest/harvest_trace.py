@@ -87,10 +87,8 @@ class HarvestTrace(Trace):
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> list[Value]:
         if params:
             process = _PROCESSES.get(primitive)
-            if process is not None:
-                return (
-                    process(self, args, params) if params["tag"] == self.label else self.down(primitive, args, params)
-                )
+            if process is not None and params["tag"] == self.label:
+                return process(self, args, params)
             if self._is_opened(primitive, params):
                 return self._open(primitive, args, params)
         return self.down(primitive, args, params)
@@ -191,6 +189,7 @@ class HarvestTrace(Trace):
         else:
             outs = hand_custom_down(self.parent, primitive, fun, args, params)
         if any(tag == self.label for tag, _ in marks(jaxpr)):
+            _check_effects(jaxpr, params["rules"].name)
             sowing, used = dce_jaxpr(jaxpr, [False] * len(jaxpr.outvars))
             with tracing(self.over(self.parent, planted)) as inner:
                 eval_jaxpr(sowing, sowing.consts, *[x for x, is_used in zip(args, used) if is_used])
@@ -246,6 +245,16 @@ def _open_program(trace: HarvestTrace, jaxpr: Jaxpr, layout: Sequence[Planted]) 
     staged = stage(run, [*leaves_of(layout), *jaxpr.in_avals], verb="harvest", user_fun=trace.fun)
     operands = [*staged.constvars, *staged.invars]
     return Opened(staged.replace(constvars=(), consts=(), invars=operands), list(staged.consts), sown)
+
+
+def _check_effects(jaxpr: Jaxpr, name: str) -> None:
+    """Check that a function whose operations run twice has no other effect.  Raises: NotImplementedError."""
+    effects = sorted(map(str, jaxpr.effects - sow_p.effects))
+    if effects:
+        raise NotImplementedError(
+            f"{name}{where()}, which has derivative rules, sows a value and has the effect {effects[0]}, which would "
+            "happen twice. Sow outside of the function."
+        )
 
 
 def leaves_of(plants: Sequence[Planted]) -> list[Value]:
