@@ -22,6 +22,7 @@ import compiled
 import device
 import eager
 import first_calls
+import harvesting
 import imports
 import loops
 import many_devices
@@ -35,7 +36,7 @@ from table import HEADER, LIBRARIES, Row, aligned, cells, record, select
 
 ORDER = [
     *(module.__name__ for module in (imports, eager, device, tracing, compiled, loops, trees)),
-    *(module.__name__ for module in (many_devices, first_calls, second_process, memory)),
+    *(module.__name__ for module in (many_devices, first_calls, second_process, memory, harvesting)),
 ]
 
 

@@ -1,5 +1,5 @@
 from calque_core import Effect, Primitive, ShapedArray, dce_jaxpr, lax, make_jaxpr
-from calque_core.jaxprs.effects import exact_effects
+from calque_core.jaxprs.effects import exact_effects, has_effects_by_element
 
 
 def test_effects_are_values():
@@ -10,6 +10,16 @@ def test_effects_are_values():
 
 def test_other_values_are_exact_effects():
     assert exact_effects(["noise", Effect("log"), Effect("note", exact=False)]) == ["log", "noise"]
+
+
+def test_an_effect_may_ask_for_the_active_elements():
+    effects = [frozenset([Effect("log")]), frozenset(["noise", Effect("note", exact=False, by_element=True)])]
+    primitives = [Primitive("logs", True, effects=effects[0]), Primitive("notes", True, effects=effects[1])]
+    for primitive in primitives:
+        primitive.def_abstract_eval(lambda *avals: [])
+    programs = [make_jaxpr(lambda x, p=primitive: (p.bind(x), x)[1])(1.0) for primitive in primitives]
+    assert [has_effects_by_element(program) for program in programs] == [False, True]
+    assert has_effects_by_element(*programs)
 
 
 def test_parameters_may_decide_on_effects():

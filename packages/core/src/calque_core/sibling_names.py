@@ -120,7 +120,10 @@ NAMES = {
     ),
     "calque_sparse": "",
     "calque_laplacian": "",
-    "calque_harvest": "",
+    "calque_harvest": (
+        "HarvestTrace call_and_reap harvest nest plant reap site_p site_tangent_p sow sow_cotangent sow_cotangent_p "
+        "sow_p"
+    ),
     "calque_bounds": "",
     "calque_numpy": (
         "abs absolute acos acosh add all allclose amax amin angle any append apply_along_axis apply_over_axes arange "

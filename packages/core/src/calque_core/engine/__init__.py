@@ -110,7 +110,7 @@ _CHAPTERS = {
         "calque_core.staging.stage": "records_alone",
     },
     "Effects, and functions that programs call": {
-        "calque_core.jaxprs.effects": "exact_effects",
+        "calque_core.jaxprs.effects": "exact_effects, has_effects_by_element",
         "calque_core.ops.calls.callback": "register_effects_barrier",
         "calque_core.ops.calls.host_function": "HostCall, HostFunction",
         "calque_core.ops.calls.check": "Check, has_checks",

@@ -23,7 +23,8 @@ class Effect(Record):
 
     Effects with `ordered` happen in the order of the equations, in branches and loops too.  An `exact` effect happens
     as often as the program says; any other may also happen for the elements of a batch that do not take a branch or
-    have left a loop, and is left out with the tangents that it depends on.
+    have left a loop, and is left out with the tangents that it depends on.  Primitives with an effect `by_element` have
+    a rule of kind "where_active", which leaves these elements out.
 
     >>> from calque_core import Effect
     >>> str(Effect("log", ordered=True))
@@ -33,9 +34,22 @@ class Effect(Record):
     name: str
     ordered: bool = False
     exact: bool = True
+    by_element: bool = False
 
     def __str__(self) -> str:
         return f"ordered {self.name}" if self.ordered else self.name
+
+
+def has_effects_by_element(*programs: Any) -> bool:
+    """Tell whether a program or an equation has an effect that asks which elements of a batch are active.
+
+    >>> from calque_core import check, make_jaxpr
+    >>> from calque_core.engine import has_effects_by_element
+    >>> has_effects_by_element(make_jaxpr(lambda x: check(x > 0, "no price"))(1.0))
+    True
+    """
+    effects = [effect for program in programs for effect in program.effects]
+    return any(isinstance(effect, Effect) and effect.by_element for effect in effects)
 
 
 def exact_effects(effects: Iterable[Any]) -> list[str]:

@@ -100,6 +100,11 @@ kinds: dict[str, KindInfo] = {
     "effects": KindInfo(
         "The effects of '{name}' for parameters not given", "calque_core", '{name}_p.def_rule("effects", fn)'
     ),
+    "where_active": KindInfo(
+        "Rule of '{name}' for a batch with inactive elements not implemented",
+        "calque_batching",
+        '{name}_p.def_rule("where_active", fn)',
+    ),
     "vma": KindInfo(
         "The axes along which the results of '{name}' vary not given", "calque_core", '{name}_p.def_rule("vma", fn)'
     ),

@@ -23,7 +23,7 @@ from calque_core.engine import (
     align_operands,
     as_declared,
     exact_effects,
-    has_checks,
+    has_effects_by_element,
     join_constants,
     named_axes,
     zeros_of,
@@ -130,7 +130,7 @@ class _Branch(NamedTuple):
                 x, d = args[i], dims[i]
                 cases, dims[i] = align_operands([is_taken, discard(x), x], [0, d, d])
                 args[i] = select_n_p.bind(*cases)
-        if has_checks(self.jaxpr):
+        if has_effects_by_element(self.jaxpr):
             return eval_batched(where_active(self.jaxpr), self.axis, [is_taken, *args], [0, *dims])
         return eval_batched(self.jaxpr, self.axis, args, dims)
 

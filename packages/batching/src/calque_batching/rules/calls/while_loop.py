@@ -25,7 +25,7 @@ from calque_core import Jaxpr, JaxprEqn, Primitive, Var, eval_jaxpr, stage, type
 from calque_core.engine import (
     align_operands,
     exact_effects,
-    has_checks,
+    has_effects_by_element,
     join_constants,
     marked_carries,
     named_axes,
@@ -97,7 +97,7 @@ def while_batch(
         raise ValueError(_meeting_message(axis))
     _check_effects(cond_jaxpr, body_jaxpr)
     is_changed = [source != body_nconsts + i for i, source in enumerate(forwarded_inputs(body_jaxpr))]
-    asks = has_checks(cond_jaxpr, body_jaxpr)
+    asks = has_effects_by_element(cond_jaxpr, body_jaxpr)
     if asks:
         step_dims = [0, *bdims.body, *bdims.carry]
         body, carry_dims = batch_step(where_active(body_jaxpr), axis, step_dims, len(bdims.carry), body_nconsts + 1)

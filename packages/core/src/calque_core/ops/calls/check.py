@@ -31,7 +31,7 @@ from calque_pytree import PyTreeDef, tree_flatten
 Value = Any
 Index = tuple[int, ...]
 
-check_effect = Effect("check", exact=False)
+check_effect = Effect("check", exact=False, by_element=True)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, repr=False)
