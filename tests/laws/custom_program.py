@@ -107,6 +107,13 @@ def with_kept(fun: Callable[..., Any], factor: float = 1.0) -> Callable[..., Any
     return function
 
 
+def with_optimized(fun: Callable[..., Any], factor: float = 1.0) -> Callable[..., Any]:
+    """Return the same, with a forward half that a program replaces by the function where nobody uses its residuals."""
+    function = with_kept(fun, factor)
+    function.optimize_remat = True
+    return function
+
+
 def with_batch(fun: Callable[..., Any], factor: float = 1.0) -> Callable[..., Any]:
     """Return `fun`, of one result, with a jvp rule and a batching rule."""
     function = custom_rules(fun)
@@ -122,7 +129,7 @@ def with_batch(fun: Callable[..., Any], factor: float = 1.0) -> Callable[..., An
     return function
 
 
-KINDS = {"jvp": with_jvp, "vjp": with_vjp, "kept": with_kept, "batch": with_batch}
+KINDS = {"jvp": with_jvp, "vjp": with_vjp, "kept": with_kept, "optimized": with_optimized, "batch": with_batch}
 
 
 def ruled(kind: str, fun: Callable[..., Any], factor: float = A_LITTLE) -> Callable[..., Any]:
@@ -143,6 +150,9 @@ def curve(x: Any, y: Any) -> Any:
 CALLS: dict[str, list[Program]] = {
     "custom_jvp_call": [Program("custom_jvp_call", with_jvp(curve), (VECTOR, VECTOR), ulps=8)],
     "custom_vjp_call": [Program("custom_vjp_call", with_vjp(curve), (VECTOR, VECTOR), ulps=8)],
+    "custom_vjp_fwd": [
+        Program("custom_vjp_fwd", lambda x, y: vjp(with_optimized(curve), x, y)[0], (VECTOR, VECTOR), ulps=8)
+    ],
     "custom_vmap_call": [Program("custom_vmap_call", sequential_vmap(curve), (VECTOR, VECTOR), ulps=8)],
     "custom_vjp_linear": [
         Program(

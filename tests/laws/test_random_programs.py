@@ -75,9 +75,9 @@ def straight(body):
     return fun
 
 
-def composed(chosen):
-    """Return the program made of calls of straight functions."""
-    functions = [CALLS[name](straight(body)) for name, body in chosen]
+def composed(chosen, calls=CALLS):
+    """Return the program made of calls of straight functions, of the kinds `calls`."""
+    functions = [calls[name](straight(body)) for name, body in chosen]
 
     def fun(x, y, n, unused):
         z = x

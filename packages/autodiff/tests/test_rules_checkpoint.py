@@ -8,6 +8,7 @@ import pytest
 from calque_autodiff import (
     checkpoint,
     checkpoint_name,
+    custom_jvp,
     custom_vjp,
     defjvp_all,
     grad,
@@ -19,7 +20,7 @@ from calque_autodiff import (
     vjp,
 )
 from calque_autodiff import checkpoint_policies as policies
-from calque_core import Primitive, check_jaxpr, float0, lax, make_jaxpr
+from calque_core import Primitive, check_jaxpr, eval_jaxpr, float0, lax, make_jaxpr
 from calque_core.jaxprs.walk import nested_jaxprs
 from calque_pytree import tree_leaves
 
@@ -276,3 +277,13 @@ def test_the_forward_half_of_a_custom_vjp_runs_in_both_passes_and_its_residuals_
     first, second = [eqn.params["jaxpr"] for eqn in jaxpr.eqns if "jaxpr" in eqn.params]
     assert [eqn.primitive.name for eqn in first.eqns] == ["mul", "sin"]
     assert {"mul", "exp", "cos"} <= {eqn.primitive.name for eqn in second.eqns}
+
+
+def test_a_constant_that_both_halves_need_is_bound_once():
+    table = np.array([0.5, 1.5, -2.0])
+    function = custom_jvp(lambda x: lax.sin(x * table))
+    function.defjvp(lambda primals, dots: (function(*primals), jvp(function.fun, primals, dots)[1]))
+    x = np.array([0.1, 0.2, 0.3])
+    jaxpr = make_jaxpr(lambda x: linearize(checkpoint(function), x)[1](x))(x)
+    check_jaxpr(jaxpr)
+    np.testing.assert_allclose(eval_jaxpr(jaxpr, jaxpr.consts, x)[0], np.cos(x * table) * table * x, rtol=1e-15)

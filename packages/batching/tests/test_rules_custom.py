@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from calque_batching import vmap
-from calque_core import ShapedArray, UndefinedPrimal, Zero, eval_jaxpr, lax, make_jaxpr, typeof
-from calque_core.lax import custom_vjp_linear_p
+from calque_core import ShapedArray, UndefinedPrimal, Zero, dce_jaxpr, eval_jaxpr, lax, make_jaxpr, stage, typeof
+from calque_core.lax import custom_vjp_fwd_p, custom_vjp_linear_p
 from calque_core.ops.calls.custom import Pullback
 
 F64 = ShapedArray((), "float64")
@@ -68,3 +68,22 @@ def test_it_runs_forwards_where_the_batch_is_recorded():
     jaxpr = make_jaxpr(vmap(linear((True, True))))(XS, XS, XS, XS)
     out = eval_jaxpr(jaxpr, jaxpr.consts, XS, XS, XS, XS)[0]
     np.testing.assert_allclose(out, 2.0 * XS * np.sin(XS) + 3.0 * XS**2)
+
+
+def forward_half(x, y):
+    """Return x sin y, and as residuals two values, of which one may stay unmapped."""
+    fwd = stage(lambda x, y: [x * lax.sin(y), lax.exp(x), lax.cos(y)], [F64, F64])
+    fun = stage(lambda x, y: [x * lax.sin(y)], [F64, F64])
+    return custom_vjp_fwd_p.bind(x, y, fwd=fwd, fun=fun, name="f")
+
+
+@pytest.mark.parametrize("in_axes", [(0, None), (None, 0), (0, 0)], ids=str)
+def test_a_forward_half_stays_one_equation_of_both_programs(in_axes):
+    args = [0.5 if axis is None else XS for axis in in_axes]
+    jaxpr = make_jaxpr(vmap(forward_half, in_axes=in_axes))(*args)
+    assert [eqn.primitive for eqn in jaxpr.eqns if eqn.primitive is not lax.broadcast_in_dim_p] == [custom_vjp_fwd_p]
+    expected = [np.broadcast_to(x, 3) for x in (args[0] * np.sin(args[1]), np.exp(args[0]), np.cos(args[1]))]
+    np.testing.assert_allclose(eval_jaxpr(jaxpr, jaxpr.consts, *args), expected, rtol=1e-15)
+    smaller, _ = dce_jaxpr(jaxpr, [True, False, False])
+    assert [eqn.primitive.name for eqn in smaller.eqns] == ["jit"]
+    np.testing.assert_allclose(eval_jaxpr(smaller, smaller.consts, *args), expected[:1], rtol=1e-15)

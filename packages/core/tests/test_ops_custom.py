@@ -26,7 +26,13 @@ from calque_core import (
     trace_state_clean,
     tracing,
 )
-from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p
+from calque_core.lax import (
+    custom_jvp_call_p,
+    custom_vjp_call_p,
+    custom_vjp_fwd_p,
+    custom_vjp_linear_p,
+    custom_vmap_call_p,
+)
 from calque_core.ops.calls.custom import Pullback
 from calque_core.traces.trace import only_evaluates
 
@@ -257,3 +263,45 @@ def test_a_function_traced_by_staging_alone_keeps_its_rules_in_programs_inside_p
     check_jaxpr(jaxpr)
     assert "rules=jvp" in str(jaxpr)
     assert eval_jaxpr(jaxpr, jaxpr.consts, 0.5) == [np.sin(0.5)]
+
+
+# The forward half of a vjp rule
+
+
+FWD = stage(lambda x, y: [lax.sin(x) * y, lax.exp(x)], [F64, F64])
+FUN = stage(lambda x, y: [lax.sin(x) * y], [F64, F64])
+
+
+def forward_half(x, y, fwd=FWD):
+    return custom_vjp_fwd_p.bind(x, y, fwd=fwd, fun=FUN, name="wave")
+
+
+@pytest.mark.parametrize(
+    ("used", "operations"),
+    [((True, False), ["jit"]), ((True, True), ["custom_vjp_fwd"]), ((False, True), ["custom_vjp_fwd"])],
+    ids=["function", "both", "residual"],
+)
+def test_dead_code_elimination_chooses_the_function_or_its_forward_half(used, operations):
+    jaxpr = make_jaxpr(forward_half)(0.5, 2.0)
+    smaller, used_inputs = dce_jaxpr(jaxpr, used)
+    check_jaxpr(smaller)
+    assert names(smaller) == operations
+    assert used_inputs == [True, used[0]]
+    args = [x for x, is_used in zip((0.5, 2.0), used_inputs) if is_used]
+    outs = eval_jaxpr(smaller, smaller.consts, *args)
+    assert outs == [x for x, is_used in zip((np.sin(0.5) * 2.0, np.exp(0.5)), used) if is_used]
+
+
+def test_a_forward_half_means_its_program():
+    assert forward_half(0.5, 2.0) == [np.sin(0.5) * 2.0, np.exp(0.5)]
+    jaxpr = make_jaxpr(forward_half)(0.5, 2.0)
+    assert interpret(jaxpr, {lax.exp_p: lax.neg}, 0.5, 2.0) == [np.sin(0.5) * 2.0, -0.5]
+
+
+def test_a_forward_half_of_operands_of_other_types_is_refused():
+    wide = np.zeros(3)
+    with pytest.raises(TypeError, match="the fwd rule of wave got operands of types"):
+        make_jaxpr(forward_half)(wide, wide)
+    other = stage(lambda x, y: [x, y], [F64.update(shape=(3,))] * 2)
+    with pytest.raises(TypeError, match="the function wave got operands of types"):
+        make_jaxpr(lambda x: forward_half(x, x, fwd=other))(wide)

@@ -201,6 +201,7 @@ WRONG = {
     "version": (("version",), 2, "version: this release reads version 1"),
     "format": (("format",), "onnx", "format: this is no dict of the format 'calque jaxpr'"),
     "main": (("main",), 9, "main: this is no number below 1"),
+    "alias": (("jaxprs", 0, "types", 0), "a[]", r"jaxprs[0].types[0]: 'a' is no dtype"),  # NumPy warns of this name
     "type": (("jaxprs", 0, "types", 0), "float65[]", r"jaxprs[0].types[0]: 'float65' is no dtype"),
     "operand": (("jaxprs", 0, "eqns", 0, "in", 0), 1, "jaxprs[0].eqns[0].in[0]: the variable 1 is not bound"),
     "result": (("jaxprs", 0, "eqns", 0, "out", 0), 0, "jaxprs[0].eqns[0].out: the variable 0 is bound twice"),

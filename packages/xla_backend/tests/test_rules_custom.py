@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 
-from calque_core import CustomRules, ShapedArray, current_trace, eval_jaxpr, lax, make_jaxpr, trace_state_clean
-from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p
+from calque_core import CustomRules, ShapedArray, current_trace, eval_jaxpr, lax, make_jaxpr, stage, trace_state_clean
+from calque_core.lax import (
+    custom_jvp_call_p,
+    custom_vjp_call_p,
+    custom_vjp_fwd_p,
+    custom_vjp_linear_p,
+    custom_vmap_call_p,
+)
 from calque_core.ops.calls.custom import Pullback
 from calque_xla_backend import jit
 
@@ -88,3 +94,11 @@ def test_without_a_jvp_rule_compiling_it_raises_the_error_of_the_function():
     with pytest.raises(TypeError, match="there is no jvp rule"):
         jit(pulled_back(refuse))(2.0)
     assert trace_state_clean()
+
+
+def test_a_forward_half_compiles_to_its_program():
+    fwd = stage(lambda x: [lax.sin(x), lax.exp(x)], [F64])
+    f = jit(lambda x: custom_vjp_fwd_p.bind(x, fwd=fwd, fun=stage(lambda x: [lax.sin(x)], [F64]), name="f"))
+    np.testing.assert_allclose(f(0.5), [np.sin(0.5), np.exp(0.5)], 1e-15)
+    on_device = custom_vjp_fwd_p.bind(jit(lax.add)(0.25, 0.25), fwd=fwd, fun=fwd, name="f")
+    np.testing.assert_allclose(on_device, [np.sin(0.5), np.exp(0.5)], 1e-15)

@@ -131,6 +131,14 @@ def test_integer_pow_multiplies_in_the_order_of_evaluation(y, regime, dtypes_of,
     check_compiled(lambda x: lax.integer_pow(x, y), complexes, ulps=8)
 
 
+@pytest.mark.parametrize("y", [-1, -2, -3, -4, -5, -7, -8])
+def test_a_negative_power_of_float16_may_be_subnormal(y, check_compiled):
+    numbers = np.array([*np.linspace(-60, 60, 97), 0.0, -0.0, 6e4, np.inf, -np.inf, np.nan], np.float16)
+    check_compiled(lambda x: lax.integer_pow(x, y), [(numbers,)], ulps=0)
+    if y == -5:
+        np.testing.assert_array_equal(jit(lambda x: lax.integer_pow(x, y))(np.float16(-10.0)), np.float16(-1e-5))
+
+
 @pytest.mark.parametrize("method", list(lax.RoundingMethod))
 def test_round_sends_halves_where_the_method_says(method, regime, dtypes_of, check_compiled):
     halves = np.arange(-6, 7) / 2

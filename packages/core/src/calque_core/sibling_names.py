@@ -44,7 +44,7 @@ NAMES = {
         "ceil_p check_p clamp clamp_p clz clz_p collapse complex complex_p composite composite_p concatenate "
         "concatenate_p cond cond_p conj conj_p convert_element_type convert_element_type_p cos cos_p cosh cosh_p "
         "cumlogsumexp cumlogsumexp_p cummax cummax_p cummin cummin_p cumprod cumprod_p cumsum cumsum_p "
-        "custom_jvp_call_p custom_linear_solve custom_linear_solve_p custom_root_p custom_vjp_call_p "
+        "custom_jvp_call_p custom_linear_solve custom_linear_solve_p custom_root_p custom_vjp_call_p custom_vjp_fwd_p "
         "custom_vjp_linear_p custom_vmap_call_p dce_sink dce_sink_p debug_callback_p discard discard_p div div_p dot "
         "dot_general dot_general_p dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim dynamic_slice_p "
         "dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim dynamic_update_slice_p empty eq "

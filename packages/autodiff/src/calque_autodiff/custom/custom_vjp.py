@@ -15,6 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from calque_autodiff.custom.custom_jvp import checked_tangent, flat_jvp, rule_tangents, run_rule
+from calque_autodiff.custom.optimized_fwd import optimized_fwd
 from calque_autodiff.verbs.forward import jvp
 from calque_core import CustomRules, UnexpectedTracerError, eval_jaxpr, float0, hoist_tracers, stage, typeof
 from calque_core.engine import (
@@ -72,12 +73,23 @@ class custom_vjp(CustomFunction[P, R]):
     bwd: Rule | None = None
     jvp: Rule | None = None
     symbolic_zeros = False
+    optimize_remat = False
 
-    def defvjp(self, fwd: Rule, bwd: Rule, symbolic_zeros: bool = False, jvp: Rule | str | None = None) -> None:
+    def defvjp(
+        self,
+        fwd: Rule,
+        bwd: Rule,
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+        *,
+        jvp: Rule | str | None = None,
+    ) -> None:
         """Give the rule: `fwd(*args) -> (out, residuals)`, `bwd(*static, residuals, ct) -> tuple of cotangents`.
 
         `bwd` returns one per argument that is not static; None stands for zero.  Residuals are any pytree.  With
         `symbolic_zeros`, `fwd` takes `CustomVJPPrimal`s in place of arguments, and zero cotangents are `SymbolicZero`s.
+        With `optimize_remat`, a program calls the function in place of `fwd` where nobody uses the residuals, as in
+        the first pass of `checkpoint`; `fwd` must then have no effect, and the function's results.
         `jvp` makes forward mode work too: a rule as `custom_jvp.defjvp` takes it, or "fwd" to differentiate `fwd`.
         """
         for rule in (fwd, bwd):
@@ -86,7 +98,7 @@ class custom_vjp(CustomFunction[P, R]):
             raise ValueError(f'defvjp got jvp={jvp!r}. Give a rule, or "fwd" to differentiate fwd.')
         if jvp is not None and jvp != "fwd":
             check_callable(jvp, "defvjp")
-        self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
+        self.fwd, self.bwd, self.symbolic_zeros, self.optimize_remat = fwd, bwd, symbolic_zeros, optimize_remat
         self.jvp = self._jvp_of_fwd if isinstance(jvp, str) else jvp
 
     def _jvp_of_fwd(self, *args: Any) -> tuple[Any, Any]:
@@ -107,8 +119,15 @@ class custom_vjp(CustomFunction[P, R]):
         return call.rules(
             (self.fwd, self.bwd, self.jvp),
             jvp=None if self.jvp is None else flat_jvp(call, self.jvp, symbolic_zeros=False),
-            fwd=flat_fwd(call, self.fwd, self.bwd, self.symbolic_zeros),
+            fwd=self._forward(call, flat_fwd(call, self.fwd, self.bwd, self.symbolic_zeros)),
         )
+
+    def _forward(self, call: CustomCall, fwd: Any) -> Any:
+        """Return the forward half of one call, on lists."""
+        if not self.optimize_remat:
+            return fwd
+        function = lambda *leaves: tree_leaves(call.bind(leaves, self.rules(call)))
+        return optimized_fwd(call.name.split(" ")[0], fwd, function, self.signature.fun)
 
 
 def flat_fwd(call: CustomCall, fwd: Rule, bwd: Rule, symbolic_zeros: bool) -> Any:

@@ -124,7 +124,9 @@ _CHAPTERS = {
         "calque_core.ops.calls.platform": "platform_dependent, platform_dependent_p",
     },
     "functions with derivative rules of their own": {
-        "calque_core.ops.calls.custom": "custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p",
+        "calque_core.ops.calls.custom": (
+            "custom_jvp_call_p, custom_vjp_call_p, custom_vjp_fwd_p, custom_vjp_linear_p, custom_vmap_call_p"
+        ),
     },
     "linear functions, functions defined by equations": {
         "calque_core.ops.calls.linear_solve": "custom_linear_solve, custom_linear_solve_p",

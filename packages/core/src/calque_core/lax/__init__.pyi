@@ -122,7 +122,8 @@ from calque_core.ops.calls.platform import (
 )
 from calque_core.ops.calls.custom import (
     custom_jvp_call_p as custom_jvp_call_p, custom_vjp_call_p as custom_vjp_call_p,
-    custom_vjp_linear_p as custom_vjp_linear_p, custom_vmap_call_p as custom_vmap_call_p,
+    custom_vjp_fwd_p as custom_vjp_fwd_p, custom_vjp_linear_p as custom_vjp_linear_p,
+    custom_vmap_call_p as custom_vmap_call_p,
 )
 from calque_core.ops.calls.linear_solve import (
     custom_linear_solve as custom_linear_solve, custom_linear_solve_p as custom_linear_solve_p,
@@ -214,11 +215,12 @@ __all__ = [
     "scatter_max_p", "GatherScatterMode", "scatter_apply", "sort", "sort_key_val", "sort_p", "top_k", "approx_max_k",
     "approx_min_k", "top_k_p", "cond", "switch", "cond_p", "while_loop", "while_p", "fori_loop", "scan", "scan_p",
     "map", "associative_scan", "platform_dependent", "platform_dependent_p", "custom_jvp_call_p", "custom_vjp_call_p",
-    "custom_vjp_linear_p", "custom_vmap_call_p", "custom_linear_solve", "custom_linear_solve_p", "linear_call",
-    "linear_call_p", "linear_transpose_p", "custom_root_p", "all_gather", "all_gather_invariant", "all_to_all",
-    "pbroadcast", "ppermute", "pshuffle", "psum_scatter", "pswapaxes", "all_gather_p", "all_gather_invariant_p",
-    "all_to_all_p", "ppermute_p", "psum_scatter_p", "psum", "pmean", "pmax", "pmin", "axis_index", "axis_size", "pvary",
-    "psum_p", "pmax_p", "pmin_p", "axis_index_p", "pvary_p", "shard_map_p", "pmap_p", "sharding_constraint_p", "jit_p",
-    "composite", "composite_p", "pure_callback_p", "io_callback_p", "debug_callback_p", "check_p", "ffi_call_p",
-    "optimization_barrier", "dce_sink", "remat_p", "name_p", "optimization_barrier_p", "dce_sink_p",
+    "custom_vjp_fwd_p", "custom_vjp_linear_p", "custom_vmap_call_p", "custom_linear_solve", "custom_linear_solve_p",
+    "linear_call", "linear_call_p", "linear_transpose_p", "custom_root_p", "all_gather", "all_gather_invariant",
+    "all_to_all", "pbroadcast", "ppermute", "pshuffle", "psum_scatter", "pswapaxes", "all_gather_p",
+    "all_gather_invariant_p", "all_to_all_p", "ppermute_p", "psum_scatter_p", "psum", "pmean", "pmax", "pmin",
+    "axis_index", "axis_size", "pvary", "psum_p", "pmax_p", "pmin_p", "axis_index_p", "pvary_p", "shard_map_p",
+    "pmap_p", "sharding_constraint_p", "jit_p", "composite", "composite_p", "pure_callback_p", "io_callback_p",
+    "debug_callback_p", "check_p", "ffi_call_p", "optimization_barrier", "dce_sink", "remat_p", "name_p",
+    "optimization_barrier_p", "dce_sink_p",
 ]

@@ -24,7 +24,7 @@ from calque_core.primitives.primitive import Primitive
 from calque_core.saved import named
 from calque_core.traces.tracer import Tracer
 from calque_core.types.avals import ShapedArray, is_array_like, traced_type
-from calque_core.types.dtypes import as_dtype, dtype_name, float0, is_supported
+from calque_core.types.dtypes import SHORT_DTYPES, as_dtype, dtype_name, float0, is_supported
 
 Data = Any
 Value = Any
@@ -74,19 +74,20 @@ def read_type(text: Data) -> ShapedArray:
     return aval.varying(axes.split(",")) if axes else aval
 
 
+# NumPy itself knows other spellings, and warns of some of them.
+_DTYPES = [np.dtype(code) for code in np.typecodes["All"]]
+_DTYPE_NAMES = {"float0", *(dtype_name(dtype) for dtype in _DTYPES if dtype.kind in "biufc")}
+
+
 def read_dtype(name: Data) -> np.dtype[Any]:
     """Return the dtype of a name.  Raises: ValueError.
 
     >>> read_dtype("int8")
     dtype('int8')
     """
-    try:
-        dtype = float0 if name == "float0" else as_dtype(name) if type(name) is str else None
-    except TypeError:
-        dtype = None
-    if dtype is None or not is_supported(dtype) or dtype_name(dtype) != name:
+    if type(name) is not str or (name not in _DTYPE_NAMES and name not in SHORT_DTYPES):
         raise ValueError(f"{_short(name)} is no dtype. Write a name like 'float32'.")
-    return dtype
+    return float0 if name == "float0" else as_dtype(name)
 
 
 # From values to data

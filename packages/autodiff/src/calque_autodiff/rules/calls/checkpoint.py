@@ -60,12 +60,16 @@ def compose_remat(known: Jaxpr, num_outs: int, second: Jaxpr, policy: Policy | N
 
 
 def compose(first: Jaxpr, second: Jaxpr) -> Jaxpr:
-    """Return both programs as one, where the results of `first` are the first arguments of `second`."""
+    """Return both programs as one, where the results of `first` are the first arguments of `second`.
+
+    Halves of one program may have the same constants.
+    """
+    consts = dict(zip((*first.constvars, *second.constvars), (*first.consts, *second.consts)))
     atoms: dict[Any, Atom] = dict(zip(second.invars, first.outvars))
     eqns = [eqn.replace(invars=[atoms.get(v, v) for v in eqn.invars]) for eqn in second.eqns]
     return second.replace(
-        constvars=(*first.constvars, *second.constvars),
-        consts=(*first.consts, *second.consts),
+        constvars=tuple(consts),
+        consts=tuple(consts.values()),
         invars=(*first.invars, *second.invars[len(first.outvars) :]),
         eqns=(*first.eqns, *eqns),
         outvars=[atoms.get(v, v) for v in second.outvars],

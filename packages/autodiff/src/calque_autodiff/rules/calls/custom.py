@@ -51,12 +51,20 @@ from calque_core.extend import (
     is_nonzero,
     marked,
     merged,
+    run_program,
     settings_key,
     split_results,
     unmarked,
     zero_tangent,
 )
-from calque_core.lax import custom_jvp_call_p, custom_vjp_call_p, custom_vjp_linear_p, custom_vmap_call_p, psum
+from calque_core.lax import (
+    custom_jvp_call_p,
+    custom_vjp_call_p,
+    custom_vjp_fwd_p,
+    custom_vjp_linear_p,
+    custom_vmap_call_p,
+    psum,
+)
 
 Value = Any
 
@@ -188,6 +196,19 @@ def _summed_over(bar: Value, x: UndefinedPrimal, names: Sequence[Any]) -> Value:
         return bar
     axes = tuple(name for name in names if name in typeof(bar).vma - x.aval.vma)
     return psum(bar, axes) if axes else bar
+
+
+# Forward halves, whose derivatives are those of their operations
+
+
+@custom_vjp_fwd_p.def_rule("partial_eval")
+def custom_vjp_fwd_partial_eval(known_mask: Mask, *operands: Value, fwd: Jaxpr, **_: Any) -> list[Value]:
+    return run_program(fwd, operands)
+
+
+@custom_vjp_fwd_p.def_rule("transpose")
+def custom_vjp_fwd_transpose(cts: Sequence[Value], *operands: Value, fwd: Jaxpr, **_: Any) -> list[Value]:
+    return backward_pass(fwd, fwd.consts, operands, cts)
 
 
 # Functions with a rule for batches alone

@@ -21,7 +21,7 @@ from calque_autodiff.rules.calls.scan import stacked_aval
 from calque_core import Atom, Jaxpr, JaxprEqn, Var
 from calque_core import rules as rule_table
 from calque_core.extend import settings_key
-from calque_core.lax import cond_p, jit_p, name_p, platform_dependent_p, scan_p
+from calque_core.lax import cond_p, custom_vjp_fwd_p, jit_p, name_p, platform_dependent_p, scan_p
 
 rule_table("save")
 
@@ -109,6 +109,16 @@ def jit_save(eqn: JaxprEqn, policy: Policy) -> CutEqn:
     inner = dict(zip(cut.saved, saved))
     same = {v: inner[x] for v, x in zip(eqn.outvars, cut.again.outvars) if x in inner}
     return _joined(eqn, {"jaxpr": cut.forward}, {"jaxpr": cut.again}, saved, same)
+
+
+@custom_vjp_fwd_p.def_rule("save")
+def custom_vjp_fwd_save(eqn: JaxprEqn, policy: Policy) -> CutEqn:
+    """Cut the forward half, as a call, if the policy saves a value in it; otherwise keep it as one equation."""
+    fwd = eqn.params["fwd"]
+    if not cut_jaxpr(fwd, policy).saved:
+        return CutEqn(eqn, eqn)
+    call = {"jaxpr": fwd, "name": eqn.params["name"], "compiler": None}
+    return jit_save(eqn.replace(primitive=jit_p, params=call), policy)
 
 
 @scan_p.def_rule("save")

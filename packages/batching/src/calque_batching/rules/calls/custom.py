@@ -32,6 +32,7 @@ from calque_core.extend import shaped_array
 from calque_core.lax import (
     custom_jvp_call_p,
     custom_vjp_call_p,
+    custom_vjp_fwd_p,
     custom_vjp_linear_p,
     custom_vmap_call_p,
     reduce_sum,
@@ -208,3 +209,14 @@ def custom_vjp_linear_batch(
     )
     outs = custom_vjp_linear_p.bind(*args, pullback=batched)
     return outs, [0] * len(outs)
+
+
+@custom_vjp_fwd_p.def_rule("axis_batch")
+def custom_vjp_fwd_batch(
+    axis: AxisData, args: Sequence[Value], dims: Dims, *, fwd: Jaxpr, fun: Jaxpr, **params: Any
+) -> tuple[list[Value], list[int | None]]:
+    """Batch both programs; all results of the function have the batch axis in front."""
+    is_out = [i < len(fun.outvars) for i in range(len(fwd.outvars))]
+    batched_fwd, out_dims = batch_jaxpr_axes(fwd, axis, dims, is_out)
+    batched_fun, _ = batch_jaxpr_axes(fun, axis, dims, [True] * len(fun.outvars))
+    return custom_vjp_fwd_p.bind(*args, fwd=batched_fwd, fun=batched_fun, **params), out_dims

@@ -8,6 +8,9 @@ differentiation and batching use the rules.
 
 `custom_vjp_linear` stands in a linear program for a call of a function with a vjp rule: reverse mode uses that rule;
 forward mode works only if the function has a jvp rule too.
+
+`custom_vjp_fwd` is the forward half of a vjp rule beside its function: where nobody uses a residual, dead code
+elimination leaves a call of the function.
 """
 
 from __future__ import annotations
@@ -17,8 +20,10 @@ from typing import Any
 
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
+from calque_core.jaxprs.masks import marked
 from calque_core.ops.calls.custom_closures import Backward, CustomRules
-from calque_core.ops.calls.jit import check_operands, has_value_of, run_program
+from calque_core.ops.calls.jit import check_operands, dce_jit, has_value_of, jit_p, means, run_program
+from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.primitive import Primitive
 from calque_core.record import Record
 
@@ -106,3 +111,42 @@ def no_jvp_rule(name: str) -> str:
         'rule too, defvjp(fwd, bwd, jvp=rule), or let its fwd be differentiated, defvjp(fwd, bwd, jvp="fwd"); or use '
         "reverse mode."
     )
+
+
+# The forward half of a vjp rule, beside its function
+
+custom_vjp_fwd_p = Primitive("custom_vjp_fwd", multiple_results=True)
+custom_vjp_fwd_p.takes_weak = True
+means(custom_vjp_fwd_p, "fwd", run_program)
+
+
+@custom_vjp_fwd_p.def_abstract_eval
+def custom_vjp_fwd_abstract_eval(*avals: Any, fwd: Jaxpr, fun: Jaxpr, name: str) -> list[Any]:
+    check_operands(f"the fwd rule of {name}", fwd, avals)
+    check_operands(f"the function {name}", fun, avals)
+    return fwd.out_avals
+
+
+@custom_vjp_fwd_p.def_rule("decomposition")
+def custom_vjp_fwd_decomposition(*args: Value, fwd: Jaxpr, **_: Any) -> list[Value]:
+    """Run the forward half: a derivative of it needs its operations."""
+    return run_program(fwd, args)
+
+
+@custom_vjp_fwd_p.def_rule("dce")
+def custom_vjp_fwd_dce(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    """Drop the unused results; if none of them is a residual, call the function.  A half with an effect stays whole."""
+    fwd, fun = eqn.params["fwd"], eqn.params["fun"]
+    if fwd.effects:
+        return [True] * len(eqn.invars), eqn
+    num_outs = len(fun.outvars)
+    if not any(used_outputs[num_outs:]):
+        call = {"jaxpr": fun, "name": eqn.params["name"], "compiler": None}
+        called = eqn.replace(primitive=jit_p, outvars=eqn.outvars[:num_outs], params=call)
+        return dce_jit(used_outputs[:num_outs], called)  # type: ignore[no-any-return]
+    used = {"fwd": used_outputs, "fun": used_outputs[:num_outs]}
+    needed = [dce_jaxpr(eqn.params[name], mask)[1] for name, mask in used.items()]
+    used_inputs = [any(marks) for marks in zip(*needed)]
+    programs = {name: dce_jaxpr(eqn.params[name], mask, instantiate=used_inputs)[0] for name, mask in used.items()}
+    invars, outvars = marked(eqn.invars, used_inputs), marked(eqn.outvars, used_outputs)
+    return used_inputs, eqn.replace(invars=invars, outvars=outvars, params=eqn.params | programs)

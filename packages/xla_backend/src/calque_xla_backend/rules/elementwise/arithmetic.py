@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import ShapedArray
@@ -68,7 +69,20 @@ def integer_pow_lowering(ctx: LoweringRuleContext, x: IrValue, *, y: int) -> Seq
     power = _positive_power(x, abs(y))
     if y > 0:
         return [power]
-    return [hlo.divide(one, power) if aval.kind != "c" else complex_reciprocal(aval, power)]
+    if aval.kind == "c":
+        return [complex_reciprocal(aval, power)]
+    out = hlo.divide(one, power)
+    return [out if y == -1 or aval.dtype != np.float16 else _with_subnormals(aval, x, y, power, out)]
+
+
+def _with_subnormals(aval: ShapedArray, x: IrValue, y: int, power: IrValue, out: IrValue) -> IrValue:
+    """Return `out`, 1 / power; where the power overflows, the product of two powers, which may be subnormal.
+
+    The range of float16 is short, and XLA keeps its subnormal numbers on CPU too.
+    """
+    parts = (_positive_power(x, part) for part in (-y // 2, -y - -y // 2))
+    product = hlo.multiply(*(hlo.divide(splat(1, aval), part) for part in parts))
+    return hlo.select(is_infinite(power, aval), product, out)
 
 
 def _positive_power(x: IrValue, y: int) -> IrValue:
