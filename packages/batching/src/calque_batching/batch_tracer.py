@@ -12,7 +12,14 @@ from functools import lru_cache
 from typing import Any
 
 from calque_core import Trace, Tracer, typeof
-from calque_core.engine import ArrayOperations, Position, traced_type
+from calque_core.engine import (
+    ArrayOperations,
+    Position,
+    own_tracer_class,
+    own_types,
+    traced_type,
+    without_axis_at,
+)
 
 Value = Any
 AxisNames = frozenset[Any]
@@ -55,6 +62,10 @@ class BatchTracer(ArrayOperations, Tracer):
 
     def __init__(self, trace: Trace, val: Value, bdim: int, is_weak: bool = False) -> None:
         self._trace, self.val = trace, val
+        if own_types and type(val) in own_types:
+            self.aval = without_axis_at(typeof(val), bdim)
+            self._element = Element(type(val), self.aval, bdim)
+            return
         vma = typeof(val).vma if trace.is_in_mesh else _NO_AXES  # type: ignore[attr-defined]
         self._element = element_of(type(val), val.shape, val.dtype, bdim, is_weak, vma)  # type: ignore[arg-type]
         self.aval = self._element.aval  # the type of one element
@@ -76,3 +87,10 @@ class BatchTracer(ArrayOperations, Tracer):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(aval={self.aval!r}, batched={typeof(self.val)!r})"
+
+
+def element(trace: Trace, val: Value, bdim: int, is_weak: bool = False) -> BatchTracer:
+    """Return the tracer of an element of a batch of arrays, or of values of an own type."""
+    if own_types and type(val) in own_types:
+        return own_tracer_class(BatchTracer, without_axis_at(typeof(val), bdim))(trace, val, bdim)  # type: ignore[no-any-return]
+    return BatchTracer(trace, val, bdim, is_weak)

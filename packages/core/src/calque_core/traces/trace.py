@@ -26,7 +26,7 @@ from calque_core.frames.source import Position, current_position, describe_funct
 from calque_core.hooks import close_check, result_checks
 from calque_core.traces.own_results import own_results
 from calque_core.traces.tracer import Tracer, escape_message
-from calque_core.types.avals import NUMPY_SCALARS, _refusal, is_array_like
+from calque_core.types.avals import NUMPY_SCALARS, _refusal, is_array_like, own_types
 from calque_core.types.dtypes import canonicalize_dtype, native_array, scalar_dtype
 from calque_core.types.numbers import is_number, plain_number
 from calque_core.types.stand_in import ShapeDtypeStruct
@@ -328,6 +328,8 @@ def register_function_evaluator(array_type: type, evaluator: FunctionEvaluator) 
 
 def _evaluate_other(primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
     """Evaluate operands that are not all NumPy's: refuse tracers, and call the evaluator of a foreign class."""
+    if own_types and any(type(x) in own_types for x in args):
+        return _evaluate_own(primitive, args, params)
     evaluators = {_evaluators.get(type(x)) for x in args if type(x) not in plain_types}
     evaluator = evaluators.pop() if evaluators else None
     if evaluator is None or evaluators:
@@ -341,6 +343,20 @@ def _evaluate_other(primitive: Any, args: Sequence[Value], params: dict[str, Any
         with entered(evaluation):  # `hand_down` does not switch for a leaf, but an evaluator may bind primitives
             outs = evaluator(primitive, args, params)
     if context.settings is not DEFAULT_SETTINGS:
+        for check in result_checks():
+            check(primitive, args, params, outs)
+    return outs
+
+
+def _evaluate_own(primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+    """Evaluate an operation on a value of an own type, whose arrays decide how they compute."""
+    for x in args:
+        if isinstance(x, Tracer):
+            raise UnexpectedTracerError(escape_message(x, evaluation))
+    with entered(evaluation):
+        out = primitive.impl(*args, **params)
+        outs = out if primitive.multiple_results else [out]
+    if here().settings is not DEFAULT_SETTINGS:
         for check in result_checks():
             check(primitive, args, params, outs)
     return outs

@@ -19,9 +19,9 @@ from calque_core.types.avals import (
     Shape,
     ShapedArray,
     is_array_like,
-    register_aval,
     typeof,
 )
+from calque_core.types.own_types import is_own, register_aval
 
 
 class ShapeDtypeStruct:
@@ -130,6 +130,19 @@ class ShapeDtypeStruct:
 
 
 register_aval(ShapeDtypeStruct, attrgetter("aval"))
+
+
+def stand_in_of(aval: Any) -> Any:
+    """Return the stand-in for an array of a type; one's own type stands for its values itself.
+
+    >>> from calque_core import typeof
+    >>> from calque_core.engine import stand_in_of
+    >>> stand_in_of(typeof(1.0))
+    ShapeDtypeStruct(shape=(), dtype=float64, weak_type=True)
+    """
+    if is_own(aval):
+        return aval
+    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type, vma=aval.vma)
 
 
 def as_stand_in(x: Any) -> Any:

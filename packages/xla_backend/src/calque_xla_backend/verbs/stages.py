@@ -19,8 +19,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxlib.mlir import ir
 
-from calque_core import CapturedConstant, Jaxpr, ShapeDtypeStruct, api_boundary, captured_constants
-from calque_core.engine import HostCall, Settings, Uncopied, check_program, entered, here, is_debugging
+from calque_core import CapturedConstant, Jaxpr, api_boundary, captured_constants
+from calque_core.engine import (
+    HostCall,
+    Settings,
+    Uncopied,
+    check_program,
+    entered,
+    has_own_values,
+    here,
+    is_debugging,
+    stand_in_of,
+)
 from calque_core.extend import Shape, where
 from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.calls.call import Call, TracedCall, by_position
@@ -112,9 +122,7 @@ class Stage(Uncopied):
     @property
     def out_info(self) -> Any:
         """The result as a pytree of `ShapeDtypeStruct`, as `eval_shape` returns it."""
-        return self.out_tree.unflatten(
-            [ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type) for aval in self.jaxpr.out_avals]
-        )
+        return self.out_tree.unflatten([stand_in_of(aval) for aval in self.jaxpr.out_avals])
 
     def as_text(self, dialect: str | None = None) -> str:
         """Return the program as text, by default in the newest form that the stage has.
@@ -161,6 +169,11 @@ class Traced(Stage):
         Raises: MissingRuleError for a primitive without a lowering rule.
         """
         origin = self._origin
+        if has_own_values(self.jaxpr):
+            raise TypeError(
+                f"{self.fun_name}{where()} takes or gives values of own types, and a program that is compiled ahead of "
+                "time takes arrays alone. Lower a function of the arrays, or call the jitted function."
+            )
         platform = platform or (default_platform() if origin.place is None else origin.place.platform)
         with entered(settings=origin.settings):
             program = lower_program(self.jaxpr, platform, origin.place, origin.donated, origin.compiler.keep_unused)
