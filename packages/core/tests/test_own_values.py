@@ -42,7 +42,8 @@ from calque_core.ops.calls.own_values import item_of, stacked
 from calque_core.passes.lower_values import has_own_values, lower_values
 from calque_core.primitives.own_values import lowered, raised
 from calque_core.staging.jit_tracer import JitTracer
-from calque_core.types.own_types import (
+from calque_core.types.stand_in import stand_in_of
+from calque_core.types.type_queries import (
     has_tangent,
     same_type,
     tangent_arrays,
@@ -51,7 +52,6 @@ from calque_core.types.own_types import (
     without_axis_at,
     without_leading_axis,
 )
-from calque_core.types.stand_in import stand_in_of
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def same(x, y):
 def test_there_is_one_object_for_each_type():
     assert typeof(interval(3)) is IntervalType((3,))
     assert typeof(interval(2)) is not typeof(interval(3))
-    assert str(IntervalType((2, 3))) == "interval[2,3]"
+    assert str(IntervalType((2, 3))) == repr(IntervalType((2, 3))) == "interval[2,3]"
 
 
 def test_types_that_are_no_dataclasses_are_compared_by_their_attributes():

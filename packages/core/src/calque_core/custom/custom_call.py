@@ -40,7 +40,7 @@ from calque_core.ops.meshes.varying import as_varying
 from calque_core.staging.stage import stage
 from calque_core.traces.trace import current_trace, evaluation
 from calque_core.types.avals import is_array_like, typeof
-from calque_core.types.own_types import leading_size, without_leading_axis
+from calque_core.types.type_queries import leading_size, without_leading_axis
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_map
 
 P = ParamSpec("P")

@@ -49,8 +49,9 @@ _CHAPTERS = {
     },
     "Types and dtypes": {
         "calque_core.types.avals": "traced_type, is_array_like, NUMPY_AVALS, own_types",
-        "calque_core.types.own_types": (
-            "is_own, same_type, same_types, has_tangent, with_leading_axis, without_leading_axis, with_axis_at, "
+        "calque_core.types.own_types": "is_own",
+        "calque_core.types.type_queries": (
+            "same_type, same_types, has_tangent, with_leading_axis, without_leading_axis, with_axis_at, "
             "without_axis_at, leading_size, "
             "lower_avals, tangent_arrays"
         ),

@@ -53,8 +53,9 @@ from calque_core.types.array_methods import (
 from calque_core.backends import (
     on_device_of as on_device_of, register_devices as register_devices, known_devices as known_devices,
 )
-from calque_core.types.own_types import (
-    is_own as is_own, same_type as same_type, same_types as same_types, has_tangent as has_tangent,
+from calque_core.types.own_types import is_own as is_own
+from calque_core.types.type_queries import (
+    same_type as same_type, same_types as same_types, has_tangent as has_tangent,
     with_leading_axis as with_leading_axis, without_leading_axis as without_leading_axis, with_axis_at as with_axis_at,
     without_axis_at as without_axis_at, leading_size as leading_size, lower_avals as lower_avals,
     tangent_arrays as tangent_arrays,

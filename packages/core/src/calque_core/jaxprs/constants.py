@@ -13,7 +13,8 @@ from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.traces.tracer import Tracer
 from calque_core.types.avals import ShapedArray
-from calque_core.types.own_types import is_own, lower_avals
+from calque_core.types.own_types import is_own
+from calque_core.types.type_queries import lower_avals
 
 
 class CapturedConstant(NamedTuple):

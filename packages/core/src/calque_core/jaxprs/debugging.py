@@ -23,7 +23,7 @@ from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.traces.trace import eval_context
 from calque_core.types.avals import own_types, typeof
 from calque_core.types.dtypes import is_float
-from calque_core.types.own_types import arrays_of
+from calque_core.types.type_queries import arrays_of
 
 Value = Any
 Array = np.ndarray[Any, Any]

@@ -14,7 +14,7 @@ import numpy as np
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.traces.tracer import Tracer
 from calque_core.types.avals import own_types, typeof
-from calque_core.types.own_types import arrays_of
+from calque_core.types.type_queries import arrays_of
 from calque_pytree import static_key
 
 Value = Any

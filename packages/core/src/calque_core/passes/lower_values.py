@@ -27,7 +27,8 @@ from calque_core.primitives.own_values import lower_p, raise_p
 from calque_core.primitives.rules import settings_key
 from calque_core.staging.stage import stage
 from calque_core.types.avals import own_types
-from calque_core.types.own_types import arrays_of, is_own, lower_avals
+from calque_core.types.own_types import is_own
+from calque_core.types.type_queries import arrays_of, lower_avals
 
 Value = Any
 Atoms = Sequence[Atom]

@@ -46,8 +46,8 @@ from calque_core.types.avals import NUMPY_SCALARS, ShapedArray, is_array_like, o
 from calque_core.types.avals import _aval_functions as aval_functions
 from calque_core.types.dtypes import canonicalize_dtype
 from calque_core.types.numbers import is_number, plain_number
-from calque_core.types.own_types import arrays_of
 from calque_core.types.stand_in import ShapeDtypeStruct
+from calque_core.types.type_queries import arrays_of
 
 SCALAR_TYPES = frozenset((bool, int, float, complex, *NUMPY_SCALARS))
 aval_of = attrgetter("aval")

@@ -328,11 +328,11 @@ def register_function_evaluator(array_type: type, evaluator: FunctionEvaluator) 
 
 def _evaluate_other(primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
     """Evaluate operands that are not all NumPy's: refuse tracers, and call the evaluator of a foreign class."""
-    if own_types and any(type(x) in own_types for x in args):
-        return _evaluate_own(primitive, args, params)
     evaluators = {_evaluators.get(type(x)) for x in args if type(x) not in plain_types}
     evaluator = evaluators.pop() if evaluators else None
-    if evaluator is None or evaluators:
+    if own_types and any(type(x) in own_types for x in args):
+        evaluator = _evaluate_own
+    elif evaluator is None or evaluators:
         evaluator = _only_evaluator(primitive, args)
         if evaluator is None:
             return evaluation.process_primitive(primitive, [_base_array(x) for x in args], params)
@@ -353,13 +353,8 @@ def _evaluate_own(primitive: Any, args: Sequence[Value], params: dict[str, Any])
     for x in args:
         if isinstance(x, Tracer):
             raise UnexpectedTracerError(escape_message(x, evaluation))
-    with entered(evaluation):
-        out = primitive.impl(*args, **params)
-        outs = out if primitive.multiple_results else [out]
-    if here().settings is not DEFAULT_SETTINGS:
-        for check in result_checks():
-            check(primitive, args, params, outs)
-    return outs
+    out = primitive.impl(*args, **params)
+    return out if primitive.multiple_results else [out]
 
 
 def _only_evaluator(primitive: Any, args: Sequence[Value]) -> Evaluator | None:

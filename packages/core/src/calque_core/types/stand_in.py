@@ -18,10 +18,10 @@ from calque_core.types.avals import (
     AxisNames,
     Shape,
     ShapedArray,
+    _aval_functions,
     is_array_like,
     typeof,
 )
-from calque_core.types.own_types import is_own, register_aval
 
 
 class ShapeDtypeStruct:
@@ -129,7 +129,7 @@ class ShapeDtypeStruct:
         return hash((self.aval, self.sharding))
 
 
-register_aval(ShapeDtypeStruct, attrgetter("aval"))
+_aval_functions[ShapeDtypeStruct] = attrgetter("aval")
 
 
 def stand_in_of(aval: Any) -> Any:
@@ -140,7 +140,7 @@ def stand_in_of(aval: Any) -> Any:
     >>> stand_in_of(typeof(1.0))
     ShapeDtypeStruct(shape=(), dtype=float64, weak_type=True)
     """
-    if is_own(aval):
+    if type(aval) is not ShapedArray:
         return aval
     return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type, vma=aval.vma)
 

@@ -32,7 +32,7 @@ from calque_core.staging.jit_tracer import JitTracer
 from calque_core.traces.trace import run_under
 from calque_core.traces.tracer import known, unknown
 from calque_core.types.avals import is_array_like, typeof
-from calque_core.types.own_types import leading_size, same_type, with_leading_axis, without_leading_axis
+from calque_core.types.type_queries import leading_size, same_type, with_leading_axis, without_leading_axis
 from calque_core.values.value_layouts import (
     Layout,
     Layouts,

@@ -182,5 +182,7 @@ class JitFunction:
 
     def cache_info(self) -> CacheInfo:
         """Return the number of traces and of compiled programs."""
+        traces = self.traced.cache.traces.values()
         programs = {id(compiled.program) for compiled in self.programs.by_types.values()}
-        return CacheInfo(len(self.traced.cache.traces), len(programs))
+        of_own_values = sum(self.compiler.count_programs(x.jaxpr) for x in traces if has_own_values(x.jaxpr))
+        return CacheInfo(len(traces), len(programs) + of_own_values)

@@ -150,6 +150,18 @@ class Stage(Uncopied):
         return f"<{type(self).__name__} {self.fun_name}: ({arguments}) -> {result}>"
 
 
+def check_arrays_alone(traced: Stage) -> None:
+    """Check that a program takes and gives arrays alone, as one that is compiled ahead of time must.
+
+    Raises: TypeError.
+    """
+    if has_own_values(traced.jaxpr):
+        raise TypeError(
+            f"{traced.fun_name}{where()} takes or gives values of own types, and a program that is compiled ahead of "
+            "time takes arrays alone. Lower a function of the arrays, or call the jitted function."
+        )
+
+
 class Traced(Stage):
     """A function traced for arguments of some types.  `jit(f).trace(*args)` makes it.
 
@@ -169,11 +181,7 @@ class Traced(Stage):
         Raises: MissingRuleError for a primitive without a lowering rule.
         """
         origin = self._origin
-        if has_own_values(self.jaxpr):
-            raise TypeError(
-                f"{self.fun_name}{where()} takes or gives values of own types, and a program that is compiled ahead of "
-                "time takes arrays alone. Lower a function of the arrays, or call the jitted function."
-            )
+        check_arrays_alone(self)
         platform = platform or (default_platform() if origin.place is None else origin.place.platform)
         with entered(settings=origin.settings):
             program = lower_program(self.jaxpr, platform, origin.place, origin.donated, origin.compiler.keep_unused)

@@ -29,7 +29,7 @@ from calque_core.staging.stage import JaxprTrace, hoist_tracers, stage
 from calque_core.traces.trace import Trace, current_trace, hand_custom_down, only_evaluates
 from calque_core.traces.tracer import Tracer
 from calque_core.types.avals import typeof
-from calque_core.types.own_types import has_tangent
+from calque_core.types.type_queries import has_tangent
 
 Value = Any
 Values = Sequence[Value]

@@ -20,7 +20,7 @@ from calque_core.ops.meshes.varying import fit_program
 from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.jit import jit_p as jit_p  # noqa: PLC0414  who uses it needs its evaluation, too
 from calque_core.primitives.primitive import Primitive
-from calque_core.types.own_types import same_types
+from calque_core.types.type_queries import same_types
 
 Value = Any
 Run = Callable[[Jaxpr, Sequence[Value]], list[Value]]

@@ -20,7 +20,7 @@ from calque_core.primitives.own_values import lowered, raised
 from calque_core.primitives.rule_results import zeros
 from calque_core.types.avals import Shape, ShapedArray, own_types, typeof
 from calque_core.types.dtypes import float0
-from calque_core.types.own_types import has_tangent
+from calque_core.types.type_queries import has_tangent
 
 Value = Any
 

@@ -26,7 +26,8 @@ from calque_core.ops.meshes.varying import as_varying
 from calque_core.staging.stage import JaxprTrace, stage
 from calque_core.traces.trace import Trace, current_trace
 from calque_core.types.avals import typeof
-from calque_core.types.own_types import is_own, same_type, same_types
+from calque_core.types.own_types import is_own
+from calque_core.types.type_queries import same_type, same_types
 from calque_pytree import PyTreeDef, keystr, tree_flatten_with_path, tree_leaves
 
 Value = Any

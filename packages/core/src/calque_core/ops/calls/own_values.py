@@ -19,7 +19,8 @@ from calque_core.primitives.own_values import lower_p as lower_p  # noqa: PLC041
 from calque_core.primitives.own_values import lowered, raised
 from calque_core.primitives.own_values import raise_p as raise_p  # noqa: PLC0414
 from calque_core.types.avals import typeof
-from calque_core.types.own_types import is_own, with_leading_axis, without_leading_axis
+from calque_core.types.own_types import is_own
+from calque_core.types.type_queries import with_leading_axis, without_leading_axis
 
 Value = Any
 

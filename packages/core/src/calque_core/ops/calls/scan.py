@@ -41,7 +41,8 @@ from calque_core.ops.meshes.varying import fit_loop, fits
 from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import NO_AXES, typeof
-from calque_core.types.own_types import is_own, leading_size, with_leading_axis, without_leading_axis
+from calque_core.types.own_types import is_own
+from calque_core.types.type_queries import leading_size, with_leading_axis, without_leading_axis
 from calque_pytree import PyTreeDef, tree_flatten, tree_map, tree_structure
 
 Value = Any

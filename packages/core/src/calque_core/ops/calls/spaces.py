@@ -17,7 +17,7 @@ from calque_core.frames.source import describe_function
 from calque_core.ops.calls.loops import strong_leaves
 from calque_core.ops.meshes.varying import as_varying
 from calque_core.types.avals import NO_AXES, is_array_like, typeof
-from calque_core.types.own_types import has_tangent, same_type
+from calque_core.types.type_queries import has_tangent, same_type
 from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_structure
 
 Value = Any

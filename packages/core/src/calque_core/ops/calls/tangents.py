@@ -18,7 +18,7 @@ from calque_core.ops.elementwise.convert import narrow
 from calque_core.traces.trace import Trace
 from calque_core.types.avals import ShapedArray, is_array_like, typeof
 from calque_core.types.dtypes import float0
-from calque_core.types.own_types import same_type
+from calque_core.types.type_queries import same_type
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_structure
 
 Value = Any

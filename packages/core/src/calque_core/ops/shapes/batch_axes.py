@@ -12,7 +12,7 @@ from calque_core.ops.shapes.broadcast import broadcast_in_dim
 from calque_core.ops.shapes.shape import transpose
 from calque_core.primitives.own_values import lowered, raised
 from calque_core.types.avals import own_types, typeof
-from calque_core.types.own_types import with_axis_at, with_leading_axis, without_axis_at
+from calque_core.types.type_queries import with_axis_at, with_leading_axis, without_axis_at
 
 Value = Any
 
