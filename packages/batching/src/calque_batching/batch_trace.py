@@ -197,8 +197,9 @@ class BatchTrace(Trace):
 
     def owns(self, x: Value) -> bool:
         """Tell whether `x` has the batch axis of this trace."""
-        is_element = type(x) is BatchTracer or (bool(own_types) and isinstance(x, BatchTracer))
-        return is_element and (x._trace is self or x._trace.tag is self.tag)
+        if type(x) is not BatchTracer and not (own_types and isinstance(x, BatchTracer)):
+            return False
+        return x._trace is self or x._trace.tag is self.tag
 
     def concerns(self, params: dict[str, Any]) -> bool:
         """Tell whether a primitive without mapped operands names this axis in its parameters, programs included."""
@@ -247,7 +248,7 @@ def _may_be_weak(params: dict[str, Any]) -> bool:
 
 def _size_at(x: Value, dim: int) -> int:
     """Return the size of axis `dim` of `x`, or -1 if `x` has no such axis."""
-    if type(x) in own_types:
+    if own_types and type(x) in own_types:
         shapes = [aval.shape for aval in lower_avals(typeof(x))]
         sizes = {shape[dim] if 0 <= dim < len(shape) else -1 for shape in shapes}
         return sizes.pop() if len(sizes) == 1 else -1

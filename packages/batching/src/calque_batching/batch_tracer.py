@@ -62,10 +62,6 @@ class BatchTracer(ArrayOperations, Tracer):
 
     def __init__(self, trace: Trace, val: Value, bdim: int, is_weak: bool = False) -> None:
         self._trace, self.val = trace, val
-        if own_types and type(val) in own_types:
-            self.aval = without_axis_at(typeof(val), bdim)
-            self._element = Element(type(val), self.aval, bdim)
-            return
         vma = typeof(val).vma if trace.is_in_mesh else _NO_AXES  # type: ignore[attr-defined]
         self._element = element_of(type(val), val.shape, val.dtype, bdim, is_weak, vma)  # type: ignore[arg-type]
         self.aval = self._element.aval  # the type of one element
@@ -91,6 +87,9 @@ class BatchTracer(ArrayOperations, Tracer):
 
 def element(trace: Trace, val: Value, bdim: int, is_weak: bool = False) -> BatchTracer:
     """Return the tracer of an element of a batch of arrays, or of values of an own type."""
-    if own_types and type(val) in own_types:
-        return own_tracer_class(BatchTracer, without_axis_at(typeof(val), bdim))(trace, val, bdim)  # type: ignore[no-any-return]
-    return BatchTracer(trace, val, bdim, is_weak)
+    if type(val) not in own_types:
+        return BatchTracer(trace, val, bdim, is_weak)
+    aval = without_axis_at(typeof(val), bdim)
+    out: BatchTracer = object.__new__(own_tracer_class(BatchTracer, aval))
+    out._trace, out.val, out.aval, out._element = trace, val, aval, Element(type(val), aval, bdim)
+    return out

@@ -158,14 +158,11 @@ def fitting_cotangent(caller: str, ct: Value, aval: Any) -> Value:
 
     Raises: TypeError.
     """
-    if (
-        type(ct) is np.ndarray and type(aval) is ShapedArray and ct.shape == aval.shape and ct.dtype is aval.dtype
-    ):  # nearly always; 1.5 us sooner
+    if type(ct) is np.ndarray and ct.shape == aval.shape and ct.dtype is aval.dtype:  # nearly always; 1.5 us sooner
         return ct
     ct = instantiate_zeros(ct)
     ct_aval = typeof(ct) if is_array_like(ct) else None
-    tangent_aval = aval if type(aval) is ShapedArray else aval.to_tangent_aval()
-    if ct_aval is None or not same_type(ct_aval, tangent_aval):
+    if ct_aval is None or not same_type(ct_aval, aval):
         raise TypeError(
             f"{caller}: an argument is {aval}, but a transpose rule gave the cotangent {describe_value(ct)}. "
             f"{_ASK_THE_LAWS}"
@@ -221,7 +218,7 @@ def check_scalar_output(caller: str, out: Any, leaves: Sequence[Value], *, holom
             f"{caller} needs a scalar output, but the function returned {describe_value(out)}. Return one scalar."
         )
     aval = typeof(out)
-    if is_own(aval):
+    if type(aval) is not ShapedArray:
         arrays = lower_avals(aval.to_tangent_aval())
         if len(arrays) != 1 or arrays[0].shape or arrays[0].kind != "f":
             raise TypeError(

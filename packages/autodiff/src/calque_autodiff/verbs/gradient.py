@@ -125,10 +125,12 @@ def _transform(
             outs, tape = linearize_flat(flat, fun, primals, avals, captures=captures, has_steps=True)
             out = flat.out_tree.unflatten(outs)
             check_scalar_output(chosen.caller, out, outs, holomorphic=options[0])
-            cts = backward_linear(tape, tape.consts, [_seed(typeof(outs[0]))], is_last=True)
+            out_aval = typeof(outs[0])
+            seed = out_aval.dtype.type(1) if type(out_aval) is ShapedArray else _seed(out_aval)
+            cts = backward_linear(tape, tape.consts, [seed], is_last=True)
             bars = spread_cotangents(chosen.caller, cts, avals)
             if own_types:
-                bars = [_as_gradient(bar, aval, typeof(outs[0])) for bar, aval in zip(bars, avals)]
+                bars = [_as_gradient(bar, aval, out_aval) for bar, aval in zip(bars, avals)]
             separate = copy_shared(bars, primals, tree_leaves(flat.aux) if has_aux else (), captures.held.values())
         if not function_evaluators.keys().isdisjoint(map(type, primals)):
             separate = on_device_of(primals, separate)
@@ -141,9 +143,7 @@ def _transform(
 
 
 def _seed(aval: Any) -> Value:
-    """Return the cotangent 1 of a scalar output."""
-    if type(aval) is ShapedArray:
-        return aval.dtype.type(1)
+    """Return the cotangent 1 of an output of an own type."""
     tangent_aval = aval.to_tangent_aval()
     return raised([lower_avals(tangent_aval)[0].dtype.type(1)], tangent_aval)
 

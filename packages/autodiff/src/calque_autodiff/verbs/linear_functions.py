@@ -8,7 +8,7 @@ Read next: `linearize.py`, which makes them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any, NoReturn
 
@@ -160,8 +160,13 @@ def spread_cotangents(caller: str, cts: Sequence[Value], avals: Sequence[Any]) -
     """
     float_cts = iter(cts)
     return [
-        fitting_cotangent(caller, next(float_cts), aval)
-        if (aval.kind in "fc" if type(aval) is ShapedArray else has_tangent(aval))
-        else zeros_of(aval.to_tangent_aval())
+        (fitting_cotangent(caller, next(float_cts), aval) if aval.kind in "fc" else zeros_of(aval.to_tangent_aval()))
+        if type(aval) is ShapedArray
+        else _own_cotangent(caller, float_cts, aval)
         for aval in avals
     ]
+
+
+def _own_cotangent(caller: str, float_cts: Iterator[Value], aval: Any) -> Value:
+    tangent_aval = aval.to_tangent_aval()
+    return fitting_cotangent(caller, next(float_cts), tangent_aval) if has_tangent(aval) else zeros_of(tangent_aval)
