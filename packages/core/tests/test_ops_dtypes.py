@@ -146,6 +146,7 @@ NEED_MORE = {
     ),
     **dict.fromkeys(("shard_map", "xla_pmap"), "it evaluates the equations that it holds, for each shard"),
     "sharding_constraint": "it returns its operand",
+    **dict.fromkeys(("lower", "raise"), "they take and make values of own types"),
     **dict.fromkeys(("jit", "remat", "composite"), "it evaluates to the equations that it holds"),
     **dict.fromkeys(
         ("custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "custom_vjp_linear"),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
-from calque_batching.batch_tracer import BatchTracer
+from calque_batching.batch_tracer import BatchTracer, element
 from calque_batching.known import Code, batches
 from calque_core import (
     CustomRules,
@@ -36,10 +36,13 @@ from calque_core.engine import (
     all_run_known,
     captured_tracers,
     check_lift,
+    each_one_value,
     entered,
     here,
+    lower_avals,
     named_axes,
     only_evaluates,
+    own_types,
 )
 from calque_core.extend import merged, missing_rule, unmarked, where
 
@@ -71,7 +74,8 @@ class AxisData(NamedTuple):
         trace.position = parent.position  # a search would pass the frames of all programs around this one
         axis_env = here().axis_env if self.name is None else (*here().axis_env, (self.name, self.size))
         with tracing(trace), entered(axis_env=axis_env):
-            return trace.split(fun(*[x if d is None else BatchTracer(trace, x, d) for x, d in zip(args, dims)]))
+            make = element if own_types else BatchTracer
+            return trace.split(fun(*[x if d is None else make(trace, x, d) for x, d in zip(args, dims)]))
 
 
 class BatchTrace(Trace):
@@ -103,8 +107,9 @@ class BatchTrace(Trace):
         vals: list[Value] = []
         dims: list[int | None] = []
         is_mapped, is_weak = False, True
-        for x in args:
-            if type(x) is BatchTracer and (x._trace is self or x._trace.tag is self.tag):
+        for x in each_one_value(args) if own_types else args:
+            kind = type(x)
+            if (kind is BatchTracer or (own_types and self.owns(x))) and (x._trace is self or x._trace.tag is self.tag):
                 vals.append(x.val)
                 dims.append(x._element.bdim)
                 is_mapped, is_weak = True, is_weak and x.aval.weak_type
@@ -135,11 +140,12 @@ class BatchTrace(Trace):
         for x, d in zip(outs, out_dims):
             if d is not None and _size_at(x, d) != size:
                 raise ValueError(_misplaced_message(primitive, x, d, size))
+        make = element if own_types else BatchTracer
         if (is_weak and primitive.weak_kinds) or (params and _may_be_weak(params)):
             avals = primitive.abstract(*map(typeof, args), **params)
             weak = [getattr(aval, "weak_type", False) for aval in avals]
-            return [x if d is None else BatchTracer(self, x, d, w) for x, d, w in zip(outs, out_dims, weak)]
-        return [x if d is None else BatchTracer(self, x, d) for x, d in zip(outs, out_dims)]
+            return [x if d is None else make(self, x, d, w) for x, d, w in zip(outs, out_dims, weak)]
+        return [x if d is None else make(self, x, d) for x, d in zip(outs, out_dims)]
 
     def one_by_one(
         self, primitive: Primitive, vals: Sequence[Value], dims: Sequence[int | None], params: dict[str, Any]
@@ -181,7 +187,7 @@ class BatchTrace(Trace):
             raise
         finally:
             context.trace = before
-        return [x if d is None else BatchTracer(self, x, d) for x, d in zip(outs, out_dims)]
+        return [x if d is None else element(self, x, d) for x, d in zip(outs, out_dims)]
 
     def is_met_by(self, args: Sequence[Value], rules: CustomRules) -> bool:
         """Tell whether a function may depend on this axis: by its arguments, its closure or the name of the axis."""
@@ -191,7 +197,9 @@ class BatchTrace(Trace):
 
     def owns(self, x: Value) -> bool:
         """Tell whether `x` has the batch axis of this trace."""
-        return type(x) is BatchTracer and (x._trace is self or x._trace.tag is self.tag)
+        if type(x) is not BatchTracer and not (own_types and isinstance(x, BatchTracer)):
+            return False
+        return x._trace is self or x._trace.tag is self.tag
 
     def concerns(self, params: dict[str, Any]) -> bool:
         """Tell whether a primitive without mapped operands names this axis in its parameters, programs included."""
@@ -204,7 +212,7 @@ class BatchTrace(Trace):
         """
         vals: list[Value] = []
         dims: list[int | None] = []
-        for x in outs:
+        for x in each_one_value(outs) if own_types else outs:
             is_mine = self.owns(x)
             if not is_mine and isinstance(x, Tracer):
                 check_lift(x, self)
@@ -240,6 +248,10 @@ def _may_be_weak(params: dict[str, Any]) -> bool:
 
 def _size_at(x: Value, dim: int) -> int:
     """Return the size of axis `dim` of `x`, or -1 if `x` has no such axis."""
+    if own_types and type(x) in own_types:
+        shapes = [aval.shape for aval in lower_avals(typeof(x))]
+        sizes = {shape[dim] if 0 <= dim < len(shape) else -1 for shape in shapes}
+        return sizes.pop() if len(sizes) == 1 else -1
     shape = typeof(x).shape
     return shape[dim] if 0 <= dim < len(shape) else -1
 

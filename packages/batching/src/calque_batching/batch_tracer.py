@@ -12,7 +12,14 @@ from functools import lru_cache
 from typing import Any
 
 from calque_core import Trace, Tracer, typeof
-from calque_core.engine import ArrayOperations, Position, traced_type
+from calque_core.engine import (
+    ArrayOperations,
+    Position,
+    own_tracer_class,
+    own_types,
+    traced_type,
+    without_axis_at,
+)
 
 Value = Any
 AxisNames = frozenset[Any]
@@ -76,3 +83,13 @@ class BatchTracer(ArrayOperations, Tracer):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(aval={self.aval!r}, batched={typeof(self.val)!r})"
+
+
+def element(trace: Trace, val: Value, bdim: int, is_weak: bool = False) -> BatchTracer:
+    """Return the tracer of an element of a batch of arrays, or of values of an own type."""
+    if type(val) not in own_types:
+        return BatchTracer(trace, val, bdim, is_weak)
+    aval = without_axis_at(typeof(val), bdim)
+    out: BatchTracer = object.__new__(own_tracer_class(BatchTracer, aval))
+    out._trace, out.val, out.aval, out._element = trace, val, aval, Element(type(val), aval, bdim)
+    return out

@@ -8,6 +8,7 @@ from typing import Any
 from calque_batching.axes import matchaxis
 from calque_batching.batch_trace import AxisData
 from calque_core import Atom, Jaxpr, eval_jaxpr, stage
+from calque_core.engine import is_own, with_axis_at
 from calque_core.extend import settings_key, shaped_array
 
 Value = Any
@@ -18,6 +19,8 @@ def with_axis(aval: Any, size: int, dim: int | None) -> Any:
     """Return the type of a batch of values of type `aval`, with the batch axis at `dim`."""
     if dim is None:
         return aval
+    if is_own(aval):
+        return with_axis_at(aval, dim, size)
     return shaped_array((*aval.shape[:dim], size, *aval.shape[dim:]), aval.dtype).varying(aval.vma)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from calque_autodiff import grad, jvp, linearize, vjp
 from calque_batching import map, moveaxis, vmap
 from calque_core import api_boundary, typeof
-from calque_core.engine import ChosenArguments, describe_value, named_after, on_device_of, transform_of
+from calque_core.engine import ChosenArguments, describe_value, is_own, named_after, on_device_of, transform_of
 from calque_core.extend import check_arrays, check_callable, describe_function, is_float
 from calque_core.lax import reshape, slice
 from calque_pytree import tree_flatten, tree_leaves, tree_map, tree_structure, tree_transpose
@@ -223,11 +223,23 @@ def _check_inputs(caller: str, chosen: Any, holomorphic: bool, *, allow_int: boo
     leaves = tree_leaves(chosen)
     check_arrays(leaves, lambda: [f"leaf {i} of the chosen arguments" for i in range(len(leaves))], caller)
     for leaf in leaves:
+        if is_own(typeof(leaf)):
+            _check_own_input(caller, typeof(leaf))
+            continue
         kind = typeof(leaf).kind
         if holomorphic and kind != "c":
             raise TypeError(f"{caller} with holomorphic=True got {typeof(leaf)}. Give complex arguments.")
         if kind in "iub" and not allow_int:
             raise TypeError(f"{caller} got {typeof(leaf)}, which has no derivative. Pass floats.")
+
+
+def _check_own_input(caller: str, aval: Any) -> None:
+    """Check that the tangents of an argument of an own type are an array: the Jacobian has its axes."""
+    if is_own(aval.to_tangent_aval()) or caller.startswith("jacfwd"):
+        raise TypeError(
+            f"{caller} got a value of type {aval}, but a Jacobian has arrays alone; jacrev takes such a value if its "
+            "tangents are one array. Use vjp or jvp, or pass its arrays."
+        )
 
 
 def _check_real_inputs(caller: str, chosen: Any) -> None:
@@ -242,6 +254,8 @@ def _check_real_inputs(caller: str, chosen: Any) -> None:
 
 def _check_outputs(caller: str, out: Any, holomorphic: bool) -> None:
     for leaf in tree_leaves(out):
+        if is_own(typeof(leaf)):
+            raise TypeError(f"{caller}: an output is {typeof(leaf)}, but a Jacobian has arrays alone. Use vjp or jvp.")
         kind = typeof(leaf).kind
         if kind in "iub" or (holomorphic and kind != "c"):
             dtypes = "complex" if holomorphic else "floating"

@@ -18,7 +18,8 @@ from calque_core.types.dtypes import attributes_of as _attributes_of
 # The other modules are imported when a program first uses one of their names.
 _CHAPTERS = {
     "types of values": {
-        "calque_core.types.avals": "AbstractValue, ShapedArray, get_aval, typeof, register_aval",
+        "calque_core.types.avals": "AbstractValue, ShapedArray, get_aval, typeof",
+        "calque_core.types.own_types": "OwnType, register_aval",
         "calque_core.types.stand_in": "ShapeDtypeStruct",
         "calque_core.arrays": "ArrayMethods",
     },

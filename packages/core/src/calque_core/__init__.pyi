@@ -4,8 +4,8 @@ from typing import Any
 
 from calque_core.types.avals import (
     AbstractValue as AbstractValue, ShapedArray as ShapedArray, get_aval as get_aval, typeof as typeof,
-    register_aval as register_aval,
 )
+from calque_core.types.own_types import OwnType as OwnType, register_aval as register_aval
 from calque_core.types.stand_in import ShapeDtypeStruct as ShapeDtypeStruct
 from calque_core.arrays import ArrayMethods as ArrayMethods, Tracer as Tracer
 from calque_core.types.dtypes import canonicalize_dtype as canonicalize_dtype, float0 as float0
@@ -90,19 +90,20 @@ int4: type[Any]
 uint4: type[Any]
 
 __all__ = [
-    "AbstractValue", "ShapedArray", "get_aval", "typeof", "register_aval", "ShapeDtypeStruct", "ArrayMethods",
-    "canonicalize_dtype", "float0", "issubdtype", "isdtype", "promote_types", "result_type", "finfo", "iinfo", "Atom",
-    "ClosedJaxpr", "Jaxpr", "JaxprEqn", "Literal", "Var", "new_jaxpr_eqn", "jaxprs_in_params", "subjaxprs", "JaxprType",
-    "check_jaxpr", "make_jaxpr", "eval_shape", "stage", "hoist_tracers", "eval_jaxpr", "jaxpr_as_fun", "interpret",
-    "rewrite", "map_jaxpr", "inline_calls", "dce_jaxpr", "fold_constants", "count_eqns", "jaxpr_equal", "jaxpr_to_dict",
-    "jaxpr_from_dict", "parse_jaxpr", "to_python", "to_dot", "CapturedConstant", "captured_constants", "Primitive",
-    "decompose", "RuleTable", "rules", "rule_epoch", "rule_matrix", "Zero", "UndefinedPrimal", "is_undefined_primal",
-    "instantiate_zeros", "add_tangents", "pure_callback", "io_callback", "host_callback", "effects_barrier", "Effect",
-    "check", "ffi_call", "Trace", "tracing", "current_trace", "evaluation", "hand_down", "hand_custom_down",
-    "register_evaluator", "eval_context", "trace_state_clean", "Tracer", "is_tracer", "ensure_compile_time_eval",
-    "ValueTrace", "ValueTracer", "moveaxis", "matchaxis", "Mesh", "AbstractMesh", "PartitionSpec", "shard_map",
-    "ravel_pytree", "CustomRules", "implements", "SourceInfo", "register_internal_folder", "api_boundary",
-    "full_traceback", "named_scope", "named_call", "CheckError", "ConcretizationTypeError", "JaxprTypeError",
-    "MissingRuleError", "NonConcreteBooleanIndexError", "NumpyRuleError", "ShapeError", "TracerArrayConversionError",
-    "TracerBoolConversionError", "TracerIntegerConversionError", "UnexpectedTracerError", "config", "debug", "lax",
+    "AbstractValue", "ShapedArray", "get_aval", "typeof", "OwnType", "register_aval", "ShapeDtypeStruct",
+    "ArrayMethods", "canonicalize_dtype", "float0", "issubdtype", "isdtype", "promote_types", "result_type", "finfo",
+    "iinfo", "Atom", "ClosedJaxpr", "Jaxpr", "JaxprEqn", "Literal", "Var", "new_jaxpr_eqn", "jaxprs_in_params",
+    "subjaxprs", "JaxprType", "check_jaxpr", "make_jaxpr", "eval_shape", "stage", "hoist_tracers", "eval_jaxpr",
+    "jaxpr_as_fun", "interpret", "rewrite", "map_jaxpr", "inline_calls", "dce_jaxpr", "fold_constants", "count_eqns",
+    "jaxpr_equal", "jaxpr_to_dict", "jaxpr_from_dict", "parse_jaxpr", "to_python", "to_dot", "CapturedConstant",
+    "captured_constants", "Primitive", "decompose", "RuleTable", "rules", "rule_epoch", "rule_matrix", "Zero",
+    "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros", "add_tangents", "pure_callback", "io_callback",
+    "host_callback", "effects_barrier", "Effect", "check", "ffi_call", "Trace", "tracing", "current_trace",
+    "evaluation", "hand_down", "hand_custom_down", "register_evaluator", "eval_context", "trace_state_clean", "Tracer",
+    "is_tracer", "ensure_compile_time_eval", "ValueTrace", "ValueTracer", "moveaxis", "matchaxis", "Mesh",
+    "AbstractMesh", "PartitionSpec", "shard_map", "ravel_pytree", "CustomRules", "implements", "SourceInfo",
+    "register_internal_folder", "api_boundary", "full_traceback", "named_scope", "named_call", "CheckError",
+    "ConcretizationTypeError", "JaxprTypeError", "MissingRuleError", "NonConcreteBooleanIndexError", "NumpyRuleError",
+    "ShapeError", "TracerArrayConversionError", "TracerBoolConversionError", "TracerIntegerConversionError",
+    "UnexpectedTracerError", "config", "debug", "lax",
 ]

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core import Jaxpr, dce_jaxpr, eval_context
+from calque_core.engine import lower_values
 from calque_core.extend import where
 from calque_xla_backend.compilation_cache.cache import load_or_compile
 from calque_xla_backend.modules.bounds import bounds_of
@@ -213,7 +214,7 @@ def lower_program(
 
     Raises: MissingRuleError for a primitive without a lowering rule.
     """
-    name = name_of(jaxpr)
+    jaxpr, name = lower_values(jaxpr), name_of(jaxpr)
     with phase("lower", name) as step:
         smaller, used = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=keep_unused)
         kept = [i for i, is_used in enumerate(used) if is_used]

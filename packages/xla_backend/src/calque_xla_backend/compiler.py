@@ -14,13 +14,21 @@ from typing import Any
 import numpy as np
 
 from calque_core import Jaxpr, JaxprEqn, rule_epoch
-from calque_core.engine import check_program, here, is_debugging
+from calque_core.engine import (
+    check_program,
+    has_own_values,
+    here,
+    is_debugging,
+    lower_avals,
+    lower_values,
+    lowered,
+    raised,
+)
 from calque_core.extend import where
 from calque_pytree import static_key
 from calque_xla_backend.compile import LoweredProgram, Options, Program, compile_program, lower_program, name_of
 from calque_xla_backend.modules.bounds import check_fit
 from calque_xla_backend.placing import UNDIVIDED, Chosen, Divisions, Target, choices_in, chosen_place
-from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.partition import Place
 from calque_xla_backend.runtime.placement import placement
 
@@ -39,8 +47,11 @@ class XlaCompiler:
     def __init__(self, options: Options = (), target: Target = None, keep_unused: bool = False) -> None:
         self.options, self.target, self.keep_unused = options, target, keep_unused
 
-    def __call__(self, jaxpr: Jaxpr, args: Sequence[Value]) -> list[Array]:
-        """Return the results of `jaxpr` on arrays, NumPy values and scalars."""
+    def __call__(self, jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
+        """Return the results of `jaxpr` on arrays, NumPy values and scalars, and values of own types."""
+        if has_own_values(jaxpr):
+            arrays = iter(self(lower_values(jaxpr), [array for x in args for array in lowered(x)]))
+            return [raised([next(arrays) for _ in lower_avals(aval)], aval) for aval in jaxpr.out_avals]
         caller = f"jit of {jaxpr.debug_name}"
         program = self.program(jaxpr, self.place(jaxpr, args, caller))
         if program.bounds:
@@ -76,6 +87,11 @@ class XlaCompiler:
     def has_program(self, jaxpr: Jaxpr, place: Place, donated: tuple[int, ...]) -> bool:
         """Tell whether the next `program` of a jaxpr would compile nothing."""
         return self._key(place, donated) in jaxpr.memo_keys()
+
+    def count_programs(self, jaxpr: Jaxpr) -> int:
+        """Return the number of programs of a jaxpr with values of own types."""
+        keys = lower_values(jaxpr).memo_keys()
+        return sum(isinstance(key, tuple) and key[0] is self for key in keys)
 
     def program_of(self, lowered: LoweredProgram, place: Place) -> Program:
         """Return the program of a lowered jaxpr: the one that `program` returns for this jaxpr."""

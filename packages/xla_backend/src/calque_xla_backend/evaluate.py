@@ -56,6 +56,7 @@ from calque_core.lax import (
     name_p,
     optimization_barrier_p,
     pure_callback_p,
+    raise_p,
     remat_p,
     reshape_p,
     rev_p,
@@ -91,7 +92,7 @@ HOST_CALLS = frozenset((pure_callback_p, io_callback_p, debug_callback_p, check_
 # Evaluated by evaluating their programs, as the identity, or not at all.
 TRANSPARENT = frozenset((
     jit_p, remat_p, name_p, optimization_barrier_p, dce_sink_p, custom_jvp_call_p, custom_vjp_call_p,
-    custom_vjp_fwd_p, custom_vmap_call_p,
+    custom_vjp_fwd_p, custom_vmap_call_p, raise_p,
 ))  # fmt: skip
 
 

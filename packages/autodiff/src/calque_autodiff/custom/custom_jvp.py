@@ -11,15 +11,17 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from calque_core import CustomRules, Zero, add_tangents, float0, instantiate_zeros, typeof
+from calque_core import CustomRules, ShapedArray, Zero, add_tangents, float0, instantiate_zeros, typeof
 from calque_core.engine import (
     CustomCall,
     CustomFunction,
     copy_writable,
+    has_tangent,
     is_array_like,
     leaf_names,
     own_context,
     returned_pair,
+    same_type,
     strong,
     zero_of,
 )
@@ -159,7 +161,7 @@ def _out_tangents(call: CustomCall, who: str, out: Any, out_dot: Any, is_weak: b
 def _ill_typed(who: str, out: Any, i: int, aval: Any, actual: str) -> str:
     """Return the message for a tangent that does not have the type of leaf `i` of the output."""
     tangent_aval = aval.to_tangent_aval()
-    advice = "zeros of dtype float0" if tangent_aval.dtype == float0 else str(tangent_aval)
+    advice = "zeros of dtype float0" if not has_tangent(aval) else str(tangent_aval)
     path = list(leaf_names("", out))[i]
     return f"{who} returned a tangent of {actual} for the output{path}, which is {aval}. Return {advice}."
 
@@ -176,13 +178,17 @@ def checked_tangent(t: Value, aval: Any, message: Callable[[str], str], is_weak:
         return zero_of(tangent_aval)
     if not is_array_like(t) and getattr(t, "dtype", None) != float0:
         raise TypeError(message(f"a value of type {type(t).__name__}"))
-    if tangent_aval.dtype == float0:
+    if not has_tangent(aval):
         if getattr(t, "dtype", None) == float0:
             return zero_of(tangent_aval)
         raise TypeError(message(str(typeof(t))))
+    actual = typeof(t)
+    if type(tangent_aval) is not ShapedArray:
+        if not same_type(actual, tangent_aval):
+            raise TypeError(message(str(actual)))
+        return t
     if type(t) in _PYTHON_NUMBERS and not tangent_aval.shape and np.can_cast(type(t), tangent_aval.dtype, "same_kind"):
         return tangent_aval.dtype.type(t)
-    actual = typeof(t)
     if is_weak and actual.shape == tangent_aval.shape and np.can_cast(actual.dtype, tangent_aval.dtype, "same_kind"):
         return convert_element_type(t, tangent_aval.dtype)
     if (actual.shape, actual.dtype) != (tangent_aval.shape, tangent_aval.dtype):

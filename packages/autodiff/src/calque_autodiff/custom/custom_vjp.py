@@ -17,7 +17,7 @@ import numpy as np
 from calque_autodiff.custom.custom_jvp import checked_tangent, flat_jvp, rule_tangents, run_rule
 from calque_autodiff.custom.optimized_fwd import optimized_fwd
 from calque_autodiff.verbs.forward import jvp
-from calque_core import CustomRules, UnexpectedTracerError, eval_jaxpr, float0, hoist_tracers, stage, typeof
+from calque_core import CustomRules, UnexpectedTracerError, eval_jaxpr, hoist_tracers, stage, typeof
 from calque_core.engine import (
     CustomCall,
     CustomFunction,
@@ -26,6 +26,7 @@ from calque_core.engine import (
     add_remedy,
     captured_tracers,
     describe_value,
+    has_tangent,
     is_array_like,
     named_after,
     returned_pair,
@@ -202,7 +203,7 @@ def _ill_typed(call: CustomCall, who: str, i: int, aval: Any, actual: str) -> st
     """Return the message for a cotangent that does not have the type of leaf `i` of the arguments."""
     aval, name = aval.strip_weak_type(), call.arg_names()[i]
     tangent_aval = aval.to_tangent_aval()
-    advice = "None, because it has no derivative" if tangent_aval.dtype == float0 else str(tangent_aval)
+    advice = "None, because it has no derivative" if not has_tangent(aval) else str(tangent_aval)
     return f"{who} returned a cotangent of {actual} for {name}, which is {aval}. Return {advice}."
 
 

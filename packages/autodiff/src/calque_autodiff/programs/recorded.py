@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from calque_autodiff.programs.partial_eval import Place, at_places, without_repeats
-from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.traces.jvp_trace import JVPTrace, dual
 from calque_autodiff.traces.tangent_trace import TangentTrace
 from calque_core import Jaxpr, current_trace, dce_jaxpr, eval_jaxpr, hoist_tracers, stage, tracing
 from calque_core.engine import Known, KnownOperations
@@ -36,7 +36,7 @@ def recorded_jvp(
         trace.position = parent.position  # a search would pass the frames of all programs around this one
         tangents = merged(nonzeros, args[len(nonzeros) :])
         with tracing(trace):
-            tracers = [x if t is None else JVPTracer(trace, x, t) for x, t in zip(args, tangents)]
+            tracers = [x if t is None else dual(trace, x, t) for x, t in zip(args, tangents)]
             outs, out_dots = trace.split(eval_jaxpr(jaxpr, jaxpr.consts, *tracers))
         out_mask[:] = is_nonzero(out_dots)
         return [*outs, *marked(out_dots, out_mask)]
@@ -62,7 +62,7 @@ def recorded_halves(
         trace.position = parent.position
         with tracing(trace):
             tracers = [
-                JVPTracer(trace, x, tangent_trace.new_arg(v.aval.to_tangent_aval())) if m else x
+                dual(trace, x, tangent_trace.new_arg(v.aval.to_tangent_aval())) if m else x
                 for x, v, m in zip(primals, jaxpr.invars, nonzeros)
             ]
             outs, out_dots = trace.split(eval_jaxpr(jaxpr, jaxpr.consts, *tracers))

@@ -41,8 +41,13 @@ from calque_core.engine import (
     call_by_rules,
     check_lift,
     current_position,
+    each_one_value,
+    has_tangent,
     here,
+    one_value,
     own_context,
+    own_tracer_class,
+    own_types,
     plain_types,
     records_alone,
 )
@@ -97,6 +102,12 @@ class JVPTracer(ArrayOperations, Tracer):
         if isinstance(self._trace, JVPTrace) and self._trace.is_linearizing:
             return f"JVPTracer(primal={self.primal!r}, typeof(tangent)={typeof(self.tangent)})"
         return f"JVPTracer(primal={self.primal!r}, tangent={self.tangent!r})"
+
+
+def dual(trace: Trace, primal: Value, tangent: Value) -> JVPTracer:
+    """Return the tracer of a primal, which may be of an own type, and its tangent."""
+    kind = own_tracer_class(JVPTracer, typeof(primal)) if type(primal) in own_types else JVPTracer
+    return kind(trace, primal, tangent)
 
 
 class JVPTrace(Trace):
@@ -175,11 +186,13 @@ class JVPTrace(Trace):
 
     def run_rule(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Run the operation's derivative rule."""
+        if own_types:
+            args = each_one_value(args)
         primals: list[Value] = []
         tangents: list[Value] = []
         is_perturbed = has_array = False
         for x in args:
-            if type(x) is JVPTracer and x._trace is self:
+            if (type(x) is JVPTracer or (own_types and isinstance(x, JVPTracer))) and x._trace is self:
                 primals.append(x.primal)
                 tangents.append(x.tangent)
                 is_perturbed = True
@@ -214,25 +227,33 @@ class JVPTrace(Trace):
         aval = typeof(x)
         if type(x_dot) is not JitTracer or x_dot.aval is not aval:  # rarely
             check_tangent(primitive, aval, x_dot)
-            if aval.kind in "iub":
+            if not has_tangent(aval):
                 return x
-        return JVPTracer(self, x, x_dot, aval)
+            return dual(self, x, x_dot)
+        return dual(self, x, x_dot) if own_types else JVPTracer(self, x, x_dot, aval)
 
     process_custom_derivative = call_by_rules
 
     def owns(self, x: Value) -> bool:
         """Tell whether `x` carries a tangent of this trace."""
-        return type(x) is JVPTracer and x._trace is self
+        return (type(x) is JVPTracer or (bool(own_types) and isinstance(x, JVPTracer))) and x._trace is self
 
     def safe_residual(self, x: Value) -> Value:
         """Return a safe form of a value of the user's, since residuals may refer to it."""
-        return self.captures.use(x) if isinstance(x, np.ndarray) else x
+        if isinstance(x, np.ndarray):
+            return self.captures.use(x)
+        return x if not own_types or type(x) not in own_types or isinstance(x, Tracer) else self._safe_value(x)
+
+    def _safe_value(self, x: Value) -> Value:
+        """Return a value of an own type with safe forms of its arrays."""
+        aval, arrays = typeof(x), [getattr(x, name) for name in typeof(x).arrays()]
+        return aval.make(**dict(zip(aval.arrays(), map(self.safe_residual, arrays))))
 
     def decompose(
         self, primitive: Primitive, primals: list[Value], tangents: list[Value], params: dict[str, Any]
     ) -> tuple[list[Value], list[Value]]:
         """Return results and tangents of a primitive that has no derivative rule."""
-        args = [p if type(t) is Zero else JVPTracer(self, p, t) for p, t in zip(primals, tangents)]
+        args = [p if type(t) is Zero else dual(self, p, t) for p, t in zip(primals, tangents)]
         return self.split(decompose(self, primitive, args, params, "jvp"))
 
     def split(self, outs: Sequence[Value]) -> tuple[list[Value], list[Value]]:
@@ -242,7 +263,7 @@ class JVPTrace(Trace):
         """
         primals: list[Value] = []
         tangents: list[Value] = []
-        for x in outs:
+        for x in each_one_value(outs) if own_types else outs:
             if self.owns(x):
                 primals.append(x.primal)
                 tangents.append(x.tangent)
@@ -255,6 +276,7 @@ class JVPTrace(Trace):
 
     def primal_of(self, x: Value) -> Value:
         """Return the primal of a tracer of this trace, and any other value unchanged."""
+        x = one_value(x) if own_types else x
         return x.primal if self.owns(x) else x
 
     def explain_refused_write(self, error: ValueError) -> None:

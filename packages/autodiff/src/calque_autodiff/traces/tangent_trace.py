@@ -45,6 +45,7 @@ from calque_core.engine import (
     here,
     narrow,
     only_evaluates,
+    own_types,
     plain_types,
 )
 from calque_core.extend import JaxprTrace, missing_rule
@@ -69,6 +70,8 @@ class TangentTrace(JaxprTrace):
             kind = type(x)
             if kind not in plain_types:
                 if kind is JitTracer and x._trace is mine:
+                    return self.record_tangents(primitive, args, params)
+                if own_types and self.owns(x):
                     return self.record_tangents(primitive, args, params)
                 is_plain = False
         if parent is not evaluation or not primitive.is_leaf:
@@ -143,7 +146,7 @@ class TangentTrace(JaxprTrace):
 
     def owns(self, x: Value) -> bool:
         """Tell whether `x` is one of the tangents being recorded."""
-        return type(x) is JitTracer and x._trace is self
+        return (type(x) is JitTracer or (bool(own_types) and isinstance(x, JitTracer))) and x._trace is self
 
     def constant(self, x: Value) -> Atom:
         if type(x) in NUMPY_AVALS and here().settings is DEFAULT_SETTINGS:  # a number among residuals; 0.4 us sooner

@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 
 from calque_autodiff.passes.signs import Negative
-from calque_core import MissingRuleError, Zero, instantiate_zeros, typeof
+from calque_core import MissingRuleError, ShapedArray, Zero, instantiate_zeros, typeof
 from calque_core.engine import (
     NOT_LINEAR,
     SCALAR_TYPES,
     JitTracer,
     describe_value,
     dtype_name,
+    has_tangent,
     is_array_like,
+    is_own,
+    lower_avals,
     not_transposed,
+    same_type,
     strong,
 )
 from calque_core.extend import where
@@ -29,6 +33,12 @@ def check_input(caller: str, name: str, aval: Any, *, holomorphic: bool, allow_i
 
     Raises: TypeError that names the argument.
     """
+    if is_own(aval):
+        if not has_tangent(aval) and not allow_int:
+            raise TypeError(
+                f"{caller}: {name} is {aval}, which has no derivative. Close over it, or set allow_int=True."
+            )
+        return
     kind = aval.kind
     if holomorphic and kind != "c":
         raise TypeError(
@@ -89,7 +99,7 @@ def check_tangent(primitive: Any, out_aval: Any, x_dot: Value) -> None:
     """
     dot_aval = typeof(x_dot) if is_array_like(x_dot) else None
     tangent_aval = out_aval.to_tangent_aval()
-    if dot_aval is None or dot_aval.shape != tangent_aval.shape or dot_aval.dtype != tangent_aval.dtype:
+    if dot_aval is None or not same_type(dot_aval, tangent_aval):
         raise TypeError(
             f"the derivative rule of '{primitive.name}'{where()} gave the tangent {describe_value(x_dot)} for the "
             f"result {out_aval}. Return a tangent of type {tangent_aval}."
@@ -135,7 +145,8 @@ def check_out_tangents(trace: Any, outs: Sequence[Value], out_dots: Sequence[Val
                     )
             if dot_aval is out_aval:
                 continue
-            if dot_aval is None or dot_aval.shape != out_aval.shape or dot_aval.dtype != out_aval.dtype:
+            tangent_aval = out_aval if type(out_aval) is ShapedArray else out_aval.to_tangent_aval()
+            if dot_aval is None or not same_type(dot_aval, tangent_aval):
                 raise TypeError(
                     f"{trace.describe()}: an output is {out_aval}, but a derivative rule gave the tangent "
                     f"{describe_value(x_dot)}. {_ASK_THE_LAWS}"
@@ -151,7 +162,7 @@ def fitting_cotangent(caller: str, ct: Value, aval: Any) -> Value:
         return ct
     ct = instantiate_zeros(ct)
     ct_aval = typeof(ct) if is_array_like(ct) else None
-    if ct_aval is None or ct_aval.shape != aval.shape or ct_aval.dtype != aval.dtype:
+    if ct_aval is None or not same_type(ct_aval, aval):
         raise TypeError(
             f"{caller}: an argument is {aval}, but a transpose rule gave the cotangent {describe_value(ct)}. "
             f"{_ASK_THE_LAWS}"
@@ -189,7 +200,7 @@ def checked_cotangents(primitive: Any, cts: Any, invars: Sequence[Any], operands
     for i, (x, ct) in enumerate(zip(invars, cts)):
         if ct is not None and type(ct) is not Zero:
             ct_aval = typeof(ct.value if type(ct) is Negative else ct)
-            if ct_aval.shape != x.aval.shape or ct_aval.dtype != x.aval.dtype:
+            if not same_type(ct_aval, x.aval):
                 raise TypeError(
                     f"the transpose rule of '{primitive.name}'{where()} returned {ct_aval} for operand {i}, which is "
                     f"{x.aval}. Return a cotangent of this type."
@@ -207,6 +218,14 @@ def check_scalar_output(caller: str, out: Any, leaves: Sequence[Value], *, holom
             f"{caller} needs a scalar output, but the function returned {describe_value(out)}. Return one scalar."
         )
     aval = typeof(out)
+    if type(aval) is not ShapedArray:
+        arrays = lower_avals(aval.to_tangent_aval())
+        if len(arrays) != 1 or arrays[0].shape or arrays[0].kind != "f":
+            raise TypeError(
+                f"{caller} needs a scalar output, but the function returned {aval}. Return one real scalar, or a value "
+                "whose tangents are one."
+            )
+        return
     if aval.shape:
         raise TypeError(
             f"{caller} needs a scalar output, but the function returned {aval}. Reduce it (sum, mean), or "

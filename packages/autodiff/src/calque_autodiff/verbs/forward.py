@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, overload
 
 from calque_autodiff.known.tables import jvps, known_derivatives
-from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.traces.jvp_trace import JVPTrace, dual
 from calque_autodiff.verbs.checks import check_out_tangents
 from calque_core import Zero, api_boundary, current_trace, instantiate_zeros, tracing, typeof
 from calque_core.engine import (
@@ -39,7 +39,7 @@ def jvp_flat(
     trace = JVPTrace(parent, parent, known_derivatives(jvps, parent))
     record_call(trace, fun)
     with tracing(trace):
-        tracers = [x if type(t) is Zero else JVPTracer(trace, x, t) for x, t in zip(primals, tangents)]
+        tracers = [x if type(t) is Zero else dual(trace, x, t) for x, t in zip(primals, tangents)]
         results = flat(*tracers)
         check_outputs(trace, results)
         outs, out_dots = trace.split(results)

@@ -13,7 +13,7 @@ from calque_autodiff.programs.transpose import backward_linear
 from calque_autodiff.verbs.checks import check_input, check_scalar_output
 from calque_autodiff.verbs.linear_functions import spread_cotangents
 from calque_autodiff.verbs.linearize import linearize_flat
-from calque_core import api_boundary, current_trace, typeof
+from calque_core import ShapedArray, api_boundary, current_trace, typeof
 from calque_core.engine import (
     Captures,
     ChosenArguments,
@@ -21,8 +21,13 @@ from calque_core.engine import (
     arg_names,
     copy_shared,
     function_evaluators,
+    is_own,
+    lower_avals,
+    lowered,
     narrow,
     on_device_of,
+    own_types,
+    raised,
     transform_of,
 )
 from calque_core.extend import check_arrays, check_callable, describe_function
@@ -120,8 +125,12 @@ def _transform(
             outs, tape = linearize_flat(flat, fun, primals, avals, captures=captures, has_steps=True)
             out = flat.out_tree.unflatten(outs)
             check_scalar_output(chosen.caller, out, outs, holomorphic=options[0])
-            cts = backward_linear(tape, tape.consts, [typeof(outs[0]).dtype.type(1)], is_last=True)
+            out_aval = typeof(outs[0])
+            seed = out_aval.dtype.type(1) if type(out_aval) is ShapedArray else _seed(out_aval)
+            cts = backward_linear(tape, tape.consts, [seed], is_last=True)
             bars = spread_cotangents(chosen.caller, cts, avals)
+            if own_types:
+                bars = [_as_gradient(bar, aval, out_aval) for bar, aval in zip(bars, avals)]
             separate = copy_shared(bars, primals, tree_leaves(flat.aux) if has_aux else (), captures.held.values())
         if not function_evaluators.keys().isdisjoint(map(type, primals)):
             separate = on_device_of(primals, separate)
@@ -131,6 +140,17 @@ def _transform(
         return ((out, flat.aux) if has_aux else out), gradients
 
     return value_and_gradient
+
+
+def _seed(aval: Any) -> Value:
+    """Return the cotangent 1 of an output of an own type."""
+    tangent_aval = aval.to_tangent_aval()
+    return raised([lower_avals(tangent_aval)[0].dtype.type(1)], tangent_aval)
+
+
+def _as_gradient(bar: Value, aval: Any, out_aval: Any) -> Value:
+    """Return the cotangent of an argument in the type of its gradient: a type of one's own may tell the two apart."""
+    return raised(lowered(bar), aval.gradient_aval(out_aval)) if is_own(aval) else bar
 
 
 def _checked_leaves(
@@ -145,7 +165,7 @@ def _checked_leaves(
     primals = narrow(leaves)
     avals = [typeof(x).strip_weak_type() for x in primals]
     for i, aval in enumerate(avals):
-        if aval.kind != "f" or holomorphic:
+        if type(aval) is not ShapedArray or aval.kind != "f" or holomorphic:
             check_input(caller, names()[i], aval, holomorphic=holomorphic, allow_int=allow_int)
     return primals, avals
 

@@ -8,16 +8,15 @@ Read next: `linearize.py`, which makes them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any, NoReturn
 
 from calque_autodiff.known.tape import Tape
 from calque_autodiff.programs.transpose import backward_linear
 from calque_autodiff.verbs.checks import fitting_cotangent, only_argument
-from calque_core import Jaxpr, api_boundary, dce_jaxpr, eval_jaxpr, instantiate_zeros
-from calque_core.engine import copy_shared, strong, tangent_leaves, zeros_of
-from calque_core.extend import is_float
+from calque_core import Jaxpr, ShapedArray, api_boundary, dce_jaxpr, eval_jaxpr, instantiate_zeros
+from calque_core.engine import copy_shared, has_tangent, strong, tangent_leaves, zeros_of
 from calque_pytree import PyTreeDef, register_pytree_node
 
 Value = Any
@@ -113,7 +112,7 @@ class LinearFunction:
 
 
 def _types(avals: Sequence[Any]) -> list[str]:
-    return [repr(aval.to_tangent_aval().strip_weak_type()) for aval in avals]
+    return [str(aval.to_tangent_aval().strip_weak_type()) for aval in avals]
 
 
 register_pytree_node(
@@ -137,7 +136,7 @@ def push(f: LinearFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
             f"{caller} got the keywords {', '.join(kwargs)}. Give the tangents by position, one per primal."
         )
     dots = tangent_leaves(caller, "tangents", program.in_avals, program.in_tree, args)
-    perturbed = [instantiate_zeros(t) for t, aval in zip(dots, program.in_avals) if is_float(aval.dtype)]
+    perturbed = [instantiate_zeros(t) for t, aval in zip(dots, program.in_avals) if has_tangent(aval)]
     outs = eval_jaxpr(program.jaxpr, (), *f.consts, *perturbed)
     return program.out_tree.unflatten([strong(instantiate_zeros(x)) for x in outs])
 
@@ -161,6 +160,13 @@ def spread_cotangents(caller: str, cts: Sequence[Value], avals: Sequence[Any]) -
     """
     float_cts = iter(cts)
     return [
-        fitting_cotangent(caller, next(float_cts), aval) if aval.kind in "fc" else zeros_of(aval.to_tangent_aval())
+        (fitting_cotangent(caller, next(float_cts), aval) if aval.kind in "fc" else zeros_of(aval.to_tangent_aval()))
+        if type(aval) is ShapedArray
+        else _own_cotangent(caller, float_cts, aval)
         for aval in avals
     ]
+
+
+def _own_cotangent(caller: str, float_cts: Iterator[Value], aval: Any) -> Value:
+    tangent_aval = aval.to_tangent_aval()
+    return fitting_cotangent(caller, next(float_cts), tangent_aval) if has_tangent(aval) else zeros_of(tangent_aval)

@@ -13,11 +13,11 @@ from typing import Any, Literal, TypeVar, overload
 
 from calque_autodiff.known.tables import known_derivatives, linearizations
 from calque_autodiff.known.tape import Tape
-from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer, dual
 from calque_autodiff.traces.tangent_trace import TangentTrace
 from calque_autodiff.verbs.checks import check_out_tangents
 from calque_autodiff.verbs.linear_functions import LinearFunction, LinearProgram, Run, pull, push
-from calque_core import api_boundary, current_trace, tracing, typeof
+from calque_core import ShapedArray, api_boundary, current_trace, tracing, typeof
 from calque_core.engine import (
     Captures,
     FlatFunction,
@@ -25,6 +25,7 @@ from calque_core.engine import (
     check_outputs,
     copy_shared,
     flatten_primals,
+    has_tangent,
     name_of,
     record_call,
     records_alone,
@@ -35,6 +36,14 @@ from calque_pytree import tree_flatten, tree_leaves
 R = TypeVar("R")
 S = TypeVar("S")
 Value = Any
+
+
+def _own_argument(trace: JVPTrace, x: Value, aval: Any) -> Value:
+    """Return an argument of an own type, with a tangent if it has one."""
+    if not has_tangent(aval):
+        return x
+    tangents: Any = trace.tangent_trace
+    return dual(trace, trace.safe_residual(x), tangents.new_arg(aval.to_tangent_aval()))
 
 
 def linearize_flat(
@@ -62,7 +71,9 @@ def linearize_flat(
     with tracing(trace):
         results = flat(
             *[
-                JVPTracer(trace, trace.safe_residual(x), tangent_trace.new_arg(aval)) if aval.kind in "fc" else x
+                (JVPTracer(trace, trace.safe_residual(x), tangent_trace.new_arg(aval)) if aval.kind in "fc" else x)
+                if type(aval) is ShapedArray
+                else _own_argument(trace, x, aval)
                 for x, aval in zip(primals, avals)
             ]
         )

@@ -9,6 +9,7 @@ Read next: `vmap.py`, which calls these functions in their order.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from operator import index
 from typing import Any
 
@@ -17,7 +18,16 @@ import numpy as np
 from calque_batching.axes import matchaxis
 from calque_batching.verbs.vmappable import Containers, check_spec, vmappables
 from calque_core import typeof
-from calque_core.engine import SCALAR_TYPES, FlatFunction, is_array_like, leaf_names, narrow, parameters_of
+from calque_core.engine import (
+    SCALAR_TYPES,
+    FlatFunction,
+    is_array_like,
+    is_own,
+    leaf_names,
+    lower_avals,
+    narrow,
+    parameters_of,
+)
 from calque_core.extend import check_arrays, marked, merged, unmarked
 from calque_pytree import KeyPath, PyTreeDef, flatten_axes
 
@@ -74,6 +84,14 @@ def axes_of_leaves(caller: str, name: str, tree: PyTreeDef, axes: Axes, place: C
         raise TypeError(f"{caller}: {error}") from None
 
 
+def _shape(aval: Any) -> tuple[int, ...]:
+    """Return the shape of an array; of one's own type, the axes that its arrays have in common, in front."""
+    if not is_own(aval):
+        return aval.shape  # type: ignore[no-any-return]
+    shapes = [x.shape for x in lower_avals(aval)]
+    return tuple(sizes[0] for sizes in takewhile(lambda sizes: len({*sizes}) == 1, zip(*shapes)))
+
+
 _NO_ARRAY = "Use in_axes=None for an argument that is not mapped, or register its class as a pytree."
 
 
@@ -109,7 +127,7 @@ def mapped_axes(
         if axis is None:
             dims.append(None)
             continue
-        shape = x.shape if type(x) is np.ndarray else typeof(x).shape  # 0.2 us sooner
+        shape = x.shape if type(x) is np.ndarray else _shape(typeof(x))  # 0.2 us sooner
         dim = axis if type(axis) is int and 0 <= axis < len(shape) else _position(caller, x, axis, names, i)
         dims.append(dim)
         if size is None:
@@ -136,7 +154,7 @@ def _position(caller: str, x: Value, axis: Any, names: Names, i: int) -> int:
     """Return an axis of leaf `i` as a position, counted from the front."""
     if not is_axis(axis):
         raise TypeError(f"{caller}: in_axes has the entry {axis!r} for {names()[i]}. Give an int or None.")
-    ndim = len(typeof(x).shape)
+    ndim = len(_shape(typeof(x)))
     if not -ndim <= index(axis) < ndim:
         is_item = type(x) in SCALAR_TYPES and names()[i].endswith("]")
         advice = "numpy.array of a list that is one array; in_axes=None" if is_item else "in_axes=None"
@@ -179,7 +197,7 @@ def moved_results(
             results.append(containers.result(i, path, x, axis))
         else:
             _check_result(caller, flat, outs, i, dim, axis)
-            ndim = len(typeof(x).shape) + (dim is None)
+            ndim = len(_shape(typeof(x))) + (dim is None)
             out_dim = None if axis is None else index(axis) % ndim
             results.append(matchaxis(x, dim, out_dim, containers.trace.axis.size))
     return results
@@ -197,7 +215,7 @@ def _check_result(caller: str, flat: FlatFunction, outs: Sequence[Value], i: int
             f"{caller}: out_axes is None for the output{_path(flat, outs, i)}, but it differs from element to "
             "element. Give it an axis, or reduce it first."
         )
-    ndim = len(typeof(x).shape) + (dim is None)
+    ndim = len(_shape(typeof(x))) + (dim is None)
     if axis is not None and not (is_axis(axis) and -ndim <= index(axis) < ndim):
         raise ValueError(
             f"{caller}: out_axes has the entry {axis!r} for the output{_path(flat, outs, i)}, but with the mapped "

@@ -12,7 +12,7 @@ from operator import index
 from typing import Any, Literal, ParamSpec
 
 from calque_batching.batch_trace import AxisData, BatchTrace
-from calque_batching.batch_tracer import BatchTracer
+from calque_batching.batch_tracer import BatchTracer, element
 from calque_batching.verbs.mapped_axes import (
     axes_of_leaves,
     canonical_leaves,
@@ -32,9 +32,11 @@ from calque_core.engine import (
     argument_at,
     check_free_name,
     copy_shared,
+    each_one_value,
     entered,
     here,
     named_after,
+    own_types,
     record_call,
     transform_of,
 )
@@ -125,6 +127,8 @@ def vmap(  # noqa: PLR0913  two more than jax has
         containers = Containers(caller, trace, size)
         with tracing(trace):
             out_leaves = _results_for_elements(flat, leaves, dims, containers)
+            if own_types:
+                out_leaves = [*each_one_value(out_leaves)]
             outs, out_dims = trace.split(out_leaves)
             containers.find_differing(outs)
             axes = axes_of_leaves(caller, "out_axes", flat.out_tree, out_axes, lambda p: f"for the output{keystr(p)}")
@@ -142,8 +146,9 @@ def _results_for_elements(
 ) -> list[Value]:
     """Return the results of the user's function for the elements of the leaves."""
     trace = containers.trace
+    make = element if own_types else BatchTracer
     elements = [
-        x if d is None else containers.element(x, d) if type(x) in vmappables else BatchTracer(trace, x, d)
+        x if d is None else containers.element(x, d) if type(x) in vmappables else make(trace, x, d)
         for x, d in zip(leaves, dims)
     ]
     size = known_size(containers.caller, containers.size)

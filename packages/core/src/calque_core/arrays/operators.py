@@ -63,7 +63,7 @@ from calque_core.ops.elementwise.weakness import is_weak_bool, number, weak
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.array_methods import array_method, array_operator
 from calque_core.types.avals import _aval_functions as operand_types
-from calque_core.types.avals import is_array_like, typeof
+from calque_core.types.avals import is_array_like, own_types, typeof
 
 Value = Any
 
@@ -73,6 +73,8 @@ _NO_OPERANDS = frozenset((dict, set, frozenset, str, bytes, np.str_, np.bytes_))
 @mark_wrapper
 def fallback(function: Callable[..., Value], x: Value, y: Value, other: Value) -> Value:
     """Apply `function` to `x` and `y`; the class of `other`, one of them, is not registered as an operand."""
+    if type(other) in own_types:
+        return NotImplemented
     if is_array_like(other):
         return function(x, y)  # a subclass of NumPy's arrays
     if isinstance(other, (list, tuple, range, deque)):

@@ -40,6 +40,7 @@ from calque_core.ops.meshes.varying import as_varying
 from calque_core.staging.stage import stage
 from calque_core.traces.trace import current_trace, evaluation
 from calque_core.types.avals import is_array_like, typeof
+from calque_core.types.type_queries import leading_size, without_leading_axis
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_map
 
 P = ParamSpec("P")
@@ -345,7 +346,7 @@ def flat_batch(call: CustomCall, rule: Callable[..., Any]) -> BatchRule:
 def _element(batch: Value) -> Any:
     """Return the type of one element of a batch."""
     aval = typeof(batch).strip_weak_type()
-    return aval.update(shape=aval.shape[1:])
+    return without_leading_axis(aval)
 
 
 def _check_batch(who: str, out: Value, is_batched: Any, size: int) -> None:
@@ -355,7 +356,7 @@ def _check_batch(who: str, out: Value, is_batched: Any, size: int) -> None:
     """
     if not isinstance(is_batched, (bool, np.bool_)):
         raise TypeError(f"{who} returned out_batched={is_batched!r}. Return True or False for each output.")
-    if is_batched and typeof(out).shape[:1] != (size,):
+    if is_batched and leading_size(typeof(out)) != size:
         raise ValueError(
             f"{who} returned {typeof(out)} as a batch of {size}. Put the batch axis, of size {size}, in front, or "
             "return False for an output without a batch axis."

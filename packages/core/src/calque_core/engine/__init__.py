@@ -38,6 +38,8 @@ _CHAPTERS = {
     "Traces": {
         "calque_core.staging.stage": "CodeTrace",
         "calque_core.staging.jit_tracer": "JitTracer",
+        "calque_core.staging.own_tracers": "own_tracer_class",
+        "calque_core.primitives.own_values": "lowered, raised, one_value, each_one_value",
         "calque_core.traces.trace": "record_call, only_evaluates, plain_types, canonical_value, function_evaluators",
         "calque_core.traces.tracer": "check_lift, known, unknown",
         "calque_core.arrays": "ArrayOperations",
@@ -46,13 +48,19 @@ _CHAPTERS = {
         "calque_core.backends": "on_device_of",
     },
     "Types and dtypes": {
-        "calque_core.types.avals": "traced_type, is_array_like, NUMPY_AVALS",
+        "calque_core.types.avals": "traced_type, is_array_like, NUMPY_AVALS, own_types",
+        "calque_core.types.own_types": "is_own",
+        "calque_core.types.type_queries": (
+            "same_type, same_types, has_tangent, with_leading_axis, without_leading_axis, with_axis_at, "
+            "without_axis_at, leading_size, "
+            "lower_avals, tangent_arrays"
+        ),
         "calque_core.staging.stage": "SCALAR_TYPES",
         "calque_core.types.dtypes": (
             "scalar_dtype, native_array, dtype_name, kind_of, SHORT_DTYPES, REFUSED_DTYPES, ML_DTYPES, short_dtype, "
             "has_short_dtype"
         ),
-        "calque_core.types.stand_in": "as_stand_in",
+        "calque_core.types.stand_in": "as_stand_in, stand_in_of",
         "calque_core.types.limits": "bit_width, highest, lowest",
         "calque_core.ops.elementwise.convert": "narrow",
         "calque_core.ops.elementwise.weakness": "strong",
@@ -107,6 +115,7 @@ _CHAPTERS = {
         "calque_core.known.sizes": "has_no_sizes, is_large",
         "calque_core.passes.equal_equations": "merge_equal_equations",
         "calque_core.known.record": "recorder",
+        "calque_core.passes.lower_values": "lower_values, has_own_values",
         "calque_core.staging.stage": "records_alone",
     },
     "Effects, and functions that programs call": {

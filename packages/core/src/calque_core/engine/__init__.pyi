@@ -8,6 +8,7 @@ from calque_core.calls.api_util import (
 from calque_core.calls.chosen_arguments import FlatChosen as FlatChosen, ChosenArguments as ChosenArguments
 from calque_core.types.avals import (
     short_repr as short_repr, traced_type as traced_type, is_array_like as is_array_like, NUMPY_AVALS as NUMPY_AVALS,
+    own_types as own_types,
 )
 from calque_core.ops.calls.tangents import (
     flatten_primals as flatten_primals, tangent_leaves as tangent_leaves, integer_leaves as integer_leaves,
@@ -35,6 +36,10 @@ from calque_core.staging.stage import (
     CodeTrace as CodeTrace, SCALAR_TYPES as SCALAR_TYPES, records_alone as records_alone,
 )
 from calque_core.staging.jit_tracer import JitTracer as JitTracer
+from calque_core.staging.own_tracers import own_tracer_class as own_tracer_class
+from calque_core.primitives.own_values import (
+    lowered as lowered, raised as raised, one_value as one_value, each_one_value as each_one_value,
+)
 from calque_core.traces.trace import (
     record_call as record_call, only_evaluates as only_evaluates, plain_types as plain_types,
     canonical_value as canonical_value, function_evaluators as function_evaluators,
@@ -48,12 +53,19 @@ from calque_core.types.array_methods import (
 from calque_core.backends import (
     on_device_of as on_device_of, register_devices as register_devices, known_devices as known_devices,
 )
+from calque_core.types.own_types import is_own as is_own
+from calque_core.types.type_queries import (
+    same_type as same_type, same_types as same_types, has_tangent as has_tangent,
+    with_leading_axis as with_leading_axis, without_leading_axis as without_leading_axis, with_axis_at as with_axis_at,
+    without_axis_at as without_axis_at, leading_size as leading_size, lower_avals as lower_avals,
+    tangent_arrays as tangent_arrays,
+)
 from calque_core.types.dtypes import (
     scalar_dtype as scalar_dtype, native_array as native_array, dtype_name as dtype_name, kind_of as kind_of,
     SHORT_DTYPES as SHORT_DTYPES, REFUSED_DTYPES as REFUSED_DTYPES, ML_DTYPES as ML_DTYPES, short_dtype as short_dtype,
     has_short_dtype as has_short_dtype,
 )
-from calque_core.types.stand_in import as_stand_in as as_stand_in
+from calque_core.types.stand_in import as_stand_in as as_stand_in, stand_in_of as stand_in_of
 from calque_core.types.limits import bit_width as bit_width, highest as highest, lowest as lowest
 from calque_core.ops.elementwise.convert import narrow as narrow
 from calque_core.ops.elementwise.weakness import strong as strong, as_declared as as_declared
@@ -108,6 +120,7 @@ from calque_core.jaxprs.interpret import JaxprFunction as JaxprFunction
 from calque_core.known.sizes import has_no_sizes as has_no_sizes, is_large as is_large
 from calque_core.passes.equal_equations import merge_equal_equations as merge_equal_equations
 from calque_core.known.record import recorder as recorder
+from calque_core.passes.lower_values import lower_values as lower_values, has_own_values as has_own_values
 from calque_core.jaxprs.effects import exact_effects as exact_effects, has_effects_by_element as has_effects_by_element
 from calque_core.ops.calls.callback import register_effects_barrier as register_effects_barrier
 from calque_core.ops.calls.host_function import HostCall as HostCall, HostFunction as HostFunction
@@ -183,33 +196,36 @@ __all__ = [
     "Statics", "static_arguments", "with_static", "Position", "current_position", "resolve", "LineTables",
     "in_backward", "at_place", "mark_wrapper", "name_of", "named_after", "hide_frames", "mark_boundary", "transform_of",
     "similar_name", "add_remedy", "Settings", "DEFAULT_SETTINGS", "here", "merely_evaluates", "own_context", "active",
-    "entered", "CodeTrace", "JitTracer", "record_call", "only_evaluates", "plain_types", "canonical_value",
-    "function_evaluators", "check_lift", "known", "unknown", "ArrayOperations", "evaluate_by_types", "decided_by_types",
-    "kinds_in_every_size", "on_device_of", "traced_type", "is_array_like", "NUMPY_AVALS", "SCALAR_TYPES",
-    "scalar_dtype", "native_array", "dtype_name", "kind_of", "SHORT_DTYPES", "REFUSED_DTYPES", "ML_DTYPES",
-    "short_dtype", "has_short_dtype", "as_stand_in", "bit_width", "highest", "lowest", "narrow", "strong",
-    "check_product_dtypes", "stated_precision", "sum_dtype", "Captures", "copy_shared", "copy_writable",
-    "copied_where_exposed", "Uncopied", "zero_of", "zeros_of", "undefined_of", "with_integer_zeros", "Mask",
-    "NOT_LINEAR", "not_transposed", "align_operands", "axes_in_batch", "batch_size", "with_entry", "results_of",
-    "gives_lists", "advance_rule_epoch", "forget_with_rules", "late_names", "import_at_rest", "FACADE", "facade_fault",
-    "install_advice", "install_command", "has_jaxpr", "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants",
-    "captured_tracers", "bytes_text", "is_debugging", "check_program", "as_declared", "HAS_SIZES", "LOOKS_AT_FLOATS",
-    "Known", "KnownOperations", "all_run_known", "run_code", "allow_known", "Call", "TypedCall", "operands_to_record",
-    "exact_params", "Operation", "known_of", "operation_of", "holds_equations_alone", "makes_its_results",
-    "staged_apart", "StraightLine", "is_straight", "JaxprFunction", "has_no_sizes", "is_large", "merge_equal_equations",
-    "recorder", "records_alone", "exact_effects", "has_effects_by_element", "register_effects_barrier", "HostCall",
-    "HostFunction", "Check", "has_checks", "ArrayAttribute", "chosen_branches", "program_of", "forget_staged_programs",
-    "Platforms", "position_of_platform", "Loop", "ScanOptions", "consts_first", "marked_carries", "split_while",
-    "Signature", "CustomCall", "CustomFunction", "returned_pair", "flat_batch", "Pullback", "no_jvp_rule",
-    "close_rules", "call_by_rules", "Space", "space_of", "trace_in", "run_solver", "without_aux", "spread",
-    "broadcast_reduced", "share", "extremes", "reduced_shape", "positions", "sort_by", "elements_at", "declare_formula",
-    "evaluate_together", "polynomial", "Pieces", "Span", "join_pieces", "Regions", "region", "even", "odd",
-    "scaled_erfc", "normal_quantile", "SCALED_ERFC", "shifted_erfc", "leave_one_out_products", "gather_windows",
-    "default_fill", "scatter_windows", "clipped_lines", "combine_lines", "read_windows", "product_of_others",
-    "extreme_shares", "operand_leaves", "trace_computation", "scalars_of", "known_operation", "neutral_element",
-    "from_init", "on_arrays", "check_reduction", "split_reduction", "defreduction", "named_axes", "check_free_name",
-    "is_advanced", "has_tracer", "host_values", "register_devices", "known_devices", "requested_cpu_devices",
-    "fix_cpu_devices", "requested_platforms", "fix_platforms", "requested_device_memory", "fix_device_memory",
-    "AnyMesh", "axes_of_mesh", "UNCONSTRAINED", "axis_names_of", "check_spec", "shard_shape", "shard_slices",
-    "body_axes", "widened", "numpy_functions",
+    "entered", "CodeTrace", "JitTracer", "own_tracer_class", "lowered", "raised", "one_value", "each_one_value",
+    "record_call", "only_evaluates", "plain_types", "canonical_value", "function_evaluators", "check_lift", "known",
+    "unknown", "ArrayOperations", "evaluate_by_types", "decided_by_types", "kinds_in_every_size", "on_device_of",
+    "traced_type", "is_array_like", "NUMPY_AVALS", "own_types", "is_own", "same_type", "same_types", "has_tangent",
+    "with_leading_axis", "without_leading_axis", "with_axis_at", "without_axis_at", "leading_size", "lower_avals",
+    "tangent_arrays", "SCALAR_TYPES", "scalar_dtype", "native_array", "dtype_name", "kind_of", "SHORT_DTYPES",
+    "REFUSED_DTYPES", "ML_DTYPES", "short_dtype", "has_short_dtype", "as_stand_in", "stand_in_of", "bit_width",
+    "highest", "lowest", "narrow", "strong", "check_product_dtypes", "stated_precision", "sum_dtype", "Captures",
+    "copy_shared", "copy_writable", "copied_where_exposed", "Uncopied", "zero_of", "zeros_of", "undefined_of",
+    "with_integer_zeros", "Mask", "NOT_LINEAR", "not_transposed", "align_operands", "axes_in_batch", "batch_size",
+    "with_entry", "results_of", "gives_lists", "advance_rule_epoch", "forget_with_rules", "late_names",
+    "import_at_rest", "FACADE", "facade_fault", "install_advice", "install_command", "has_jaxpr", "jaxprs_outside",
+    "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text", "is_debugging", "check_program",
+    "as_declared", "HAS_SIZES", "LOOKS_AT_FLOATS", "Known", "KnownOperations", "all_run_known", "run_code",
+    "allow_known", "Call", "TypedCall", "operands_to_record", "exact_params", "Operation", "known_of", "operation_of",
+    "holds_equations_alone", "makes_its_results", "staged_apart", "StraightLine", "is_straight", "JaxprFunction",
+    "has_no_sizes", "is_large", "merge_equal_equations", "recorder", "lower_values", "has_own_values", "records_alone",
+    "exact_effects", "has_effects_by_element", "register_effects_barrier", "HostCall", "HostFunction", "Check",
+    "has_checks", "ArrayAttribute", "chosen_branches", "program_of", "forget_staged_programs", "Platforms",
+    "position_of_platform", "Loop", "ScanOptions", "consts_first", "marked_carries", "split_while", "Signature",
+    "CustomCall", "CustomFunction", "returned_pair", "flat_batch", "Pullback", "no_jvp_rule", "close_rules",
+    "call_by_rules", "Space", "space_of", "trace_in", "run_solver", "without_aux", "spread", "broadcast_reduced",
+    "share", "extremes", "reduced_shape", "positions", "sort_by", "elements_at", "declare_formula", "evaluate_together",
+    "polynomial", "Pieces", "Span", "join_pieces", "Regions", "region", "even", "odd", "scaled_erfc", "normal_quantile",
+    "SCALED_ERFC", "shifted_erfc", "leave_one_out_products", "gather_windows", "default_fill", "scatter_windows",
+    "clipped_lines", "combine_lines", "read_windows", "product_of_others", "extreme_shares", "operand_leaves",
+    "trace_computation", "scalars_of", "known_operation", "neutral_element", "from_init", "on_arrays",
+    "check_reduction", "split_reduction", "defreduction", "named_axes", "check_free_name", "is_advanced", "has_tracer",
+    "host_values", "register_devices", "known_devices", "requested_cpu_devices", "fix_cpu_devices",
+    "requested_platforms", "fix_platforms", "requested_device_memory", "fix_device_memory", "AnyMesh", "axes_of_mesh",
+    "UNCONSTRAINED", "axis_names_of", "check_spec", "shard_shape", "shard_slices", "body_axes", "widened",
+    "numpy_functions",
 ]

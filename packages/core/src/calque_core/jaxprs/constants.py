@@ -13,6 +13,8 @@ from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.traces.tracer import Tracer
 from calque_core.types.avals import ShapedArray
+from calque_core.types.own_types import is_own
+from calque_core.types.type_queries import lower_avals
 
 
 class CapturedConstant(NamedTuple):
@@ -43,10 +45,14 @@ def captured_constants(jaxpr: Jaxpr) -> list[CapturedConstant]:
         for eqn in reversed(inner.eqns if inner.consts else ()):
             places.update(dict.fromkeys(eqn.invars, eqn.position))
         for var, const in zip(inner.constvars, inner.consts):
-            if isinstance(var.aval, ShapedArray) and not isinstance(const, Tracer) and id(const) not in captured:
-                nbytes = math.prod(var.aval.shape) * var.aval.dtype.itemsize
+            if _has_arrays(var.aval) and not isinstance(const, Tracer) and id(const) not in captured:
+                nbytes = sum(math.prod(aval.shape) * aval.dtype.itemsize for aval in lower_avals(var.aval))
                 captured[id(const)] = CapturedConstant(var.aval, nbytes, resolve(places.get(var)))
     return sorted(captured.values(), key=lambda constant: -constant.nbytes)
+
+
+def _has_arrays(aval: Any) -> bool:
+    return isinstance(aval, ShapedArray) or is_own(aval)
 
 
 def bytes_text(count: int) -> str:

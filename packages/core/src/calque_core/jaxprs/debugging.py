@@ -21,8 +21,9 @@ from calque_core.jaxprs.interpret import eval_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, Literal, jaxprs_in_params
 from calque_core.jaxprs.walk import nested_jaxprs
 from calque_core.traces.trace import eval_context
-from calque_core.types.avals import typeof
+from calque_core.types.avals import own_types, typeof
 from calque_core.types.dtypes import is_float
+from calque_core.types.type_queries import arrays_of
 
 Value = Any
 Array = np.ndarray[Any, Any]
@@ -99,6 +100,8 @@ def _constants(jaxpr: Jaxpr) -> list[Value]:
 
 
 def _has(kind: str, x: Value) -> bool:
+    if type(x) in own_types:
+        return any(_has(kind, array) for array in arrays_of(x))
     return is_float(typeof(x).dtype) and bool(_TESTS[kind](np.asarray(x)).any())
 
 

@@ -13,6 +13,8 @@ import numpy as np
 
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from calque_core.traces.tracer import Tracer
+from calque_core.types.avals import own_types, typeof
+from calque_core.types.type_queries import arrays_of
 from calque_pytree import static_key
 
 Value = Any
@@ -105,6 +107,8 @@ def _same_value(a: Value, b: Value) -> bool:
         return True
     if isinstance(a, Tracer) or isinstance(b, Tracer):
         return False
+    if type(a) in own_types or type(b) in own_types:
+        return typeof(a) == typeof(b) and all(map(_same_value, arrays_of(a), arrays_of(b)))
     x, y = np.asarray(a), np.asarray(b)
     if x.dtype != y.dtype or x.shape != y.shape:
         return False

@@ -26,7 +26,7 @@ from calque_core.record import Record
 from calque_core.traces.trace import Trace, canonical_value, evaluation
 from calque_core.traces.tracer import Tracer
 from calque_core.types.array_methods import ArrayMethods, decided_by_types
-from calque_core.types.avals import NUMPY_SCALARS, is_array_like, typeof
+from calque_core.types.avals import NUMPY_SCALARS, is_array_like, own_types, typeof
 
 Value = Any
 Function = Callable[..., Value]
@@ -123,7 +123,7 @@ def operands_to_run(  # noqa: C901  (hot)
             if type(x) is np.ndarray:
                 key.append(typeof(x))
         elif isinstance(x, Tracer) or (np.ndarray in kinds and isinstance(x, ArrayMethods)):
-            if trace is evaluation or not (takes_tracers or not isinstance(x, Tracer)):
+            if trace is evaluation or not (takes_tracers or not isinstance(x, Tracer)) or kind in own_types:
                 return None
             key += kind, typeof(x)
         elif has_options and add_option(key, x):
@@ -148,6 +148,8 @@ def operands_to_record(key: Key, trace: Trace, args: Sequence[Value]) -> list[Va
     is_mine = False
     for x in args:
         if isinstance(x, Tracer):
+            if own_types and type(x) in own_types:
+                return None
             if operands and _is_repeated(key, operands, x):
                 continue
             if x._trace is trace:

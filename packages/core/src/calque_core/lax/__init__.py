@@ -150,6 +150,7 @@ _CHAPTERS = {
     "call": {
         "calque_core.ops.calls.jit": "jit_p",
         "calque_core.ops.calls.composite": "composite, composite_p",
+        "calque_core.ops.calls.own_values": "lower_p, raise_p",
     },
     "calls to Python": {
         "calque_core.ops.calls.callback": "pure_callback_p, io_callback_p, debug_callback_p",

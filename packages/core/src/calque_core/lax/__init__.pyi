@@ -148,6 +148,7 @@ from calque_core.ops.meshes.pmap import pmap_p as pmap_p
 from calque_core.ops.meshes.sharding import sharding_constraint_p as sharding_constraint_p
 from calque_core.ops.calls.jit import jit_p as jit_p
 from calque_core.ops.calls.composite import composite as composite, composite_p as composite_p
+from calque_core.ops.calls.own_values import lower_p as lower_p, raise_p as raise_p
 from calque_core.ops.calls.callback import (
     pure_callback_p as pure_callback_p, io_callback_p as io_callback_p, debug_callback_p as debug_callback_p,
 )
@@ -220,7 +221,7 @@ __all__ = [
     "all_to_all", "pbroadcast", "ppermute", "pshuffle", "psum_scatter", "pswapaxes", "all_gather_p",
     "all_gather_invariant_p", "all_to_all_p", "ppermute_p", "psum_scatter_p", "psum", "pmean", "pmax", "pmin",
     "axis_index", "axis_size", "pvary", "psum_p", "pmax_p", "pmin_p", "axis_index_p", "pvary_p", "shard_map_p",
-    "pmap_p", "sharding_constraint_p", "jit_p", "composite", "composite_p", "pure_callback_p", "io_callback_p",
-    "debug_callback_p", "check_p", "ffi_call_p", "optimization_barrier", "dce_sink", "remat_p", "name_p",
-    "optimization_barrier_p", "dce_sink_p",
+    "pmap_p", "sharding_constraint_p", "jit_p", "composite", "composite_p", "lower_p", "raise_p", "pure_callback_p",
+    "io_callback_p", "debug_callback_p", "check_p", "ffi_call_p", "optimization_barrier", "dce_sink", "remat_p",
+    "name_p", "optimization_barrier_p", "dce_sink_p",
 ]

@@ -89,6 +89,11 @@ kinds: dict[str, KindInfo] = {
     "decomposition": KindInfo(
         "Decomposition of '{name}' not given", "calque_core", '{name}_p.def_rule("decomposition", fn)'
     ),
+    "lower_values": KindInfo(
+        "Rule of '{name}' for the arrays of values of own types not given",
+        "calque_core",
+        '{name}_p.def_rule("lower_values", fn)',
+    ),
     "means": KindInfo(
         "The program that '{name}' means not given", "calque_core", "calque_core.extend.means({name}_p, parameter)"
     ),

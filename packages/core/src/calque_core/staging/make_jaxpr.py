@@ -19,7 +19,7 @@ from calque_core.frames.tracebacks import api_boundary, transform_of
 from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.staging.stage import stage
 from calque_core.types.avals import AbstractValue, typeof
-from calque_core.types.stand_in import ShapeDtypeStruct, as_stand_in
+from calque_core.types.stand_in import as_stand_in, stand_in_of
 from calque_pytree import PyTreeDef, tree_flatten
 
 P = ParamSpec("P")
@@ -91,9 +91,7 @@ def _staged(verb: str, fun: Any, static_fun: Any, arguments: tuple[Any, Any]) ->
 
 
 def _stand_ins(jaxpr: Jaxpr, out_tree: PyTreeDef) -> Any:
-    return out_tree.unflatten(
-        [ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type, vma=a.vma) for a in jaxpr.out_avals]
-    )
+    return out_tree.unflatten([stand_in_of(aval) for aval in jaxpr.out_avals])
 
 
 def _named_axes(caller: str, axis_env: Any) -> tuple[tuple[Hashable, int], ...]:

@@ -28,8 +28,9 @@ from calque_core.known.record import recorder
 from calque_core.known.table import Known, KnownOperations
 from calque_core.memory.captures import Captures, as_read_only
 from calque_core.primitives.conversion import convert_element_type_p
+from calque_core.primitives.own_values import each_one_value, raise_impl, raise_p
 from calque_core.primitives.primitive import Primitive, decompose
-from calque_core.staging.jit_tracer import NO_PARAMS, JitTracer, new_eqn, new_object
+from calque_core.staging.jit_tracer import NO_PARAMS, JitTracer, jit_tracer, new_eqn, new_object
 from calque_core.traces.trace import (
     Trace,
     Value,
@@ -41,11 +42,12 @@ from calque_core.traces.trace import (
     tracing,
 )
 from calque_core.traces.tracer import Tracer, check_lift, unknown
-from calque_core.types.avals import NUMPY_SCALARS, ShapedArray, is_array_like, short_repr, typeof
+from calque_core.types.avals import NUMPY_SCALARS, ShapedArray, is_array_like, own_types, short_repr, typeof
 from calque_core.types.avals import _aval_functions as aval_functions
 from calque_core.types.dtypes import canonicalize_dtype
 from calque_core.types.numbers import is_number, plain_number
 from calque_core.types.stand_in import ShapeDtypeStruct
+from calque_core.types.type_queries import arrays_of
 
 SCALAR_TYPES = frozenset((bool, int, float, complex, *NUMPY_SCALARS))
 aval_of = attrgetter("aval")
@@ -85,7 +87,7 @@ class JaxprTrace(Trace):
         """Return a tracer for a new argument of the program."""
         var = Var(aval)
         self.invars.append(var)
-        return JitTracer(self, aval, var, None)
+        return JitTracer(self, aval, var, None) if type(aval) is ShapedArray else jit_tracer(self, var, None)
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Append an equation; return tracers for its results."""
@@ -108,12 +110,14 @@ class JaxprTrace(Trace):
             var = new_object(Var)
             var.aval = aval
             self.eqns.append(new_eqn((primitive, invars, [var], params or NO_PARAMS, position)))
+            if type(aval) is not ShapedArray:
+                return [jit_tracer(self, var, position)]
             out = new_object(JitTracer)
             out._trace, out.aval, out.variable, out.position = self, aval, var, position
             return [out]
         outvars = [Var(aval) for aval in avals]
         self.eqns.append(new_eqn((primitive, invars, outvars, params or NO_PARAMS, position)))
-        return [JitTracer(self, var.aval, var, position) for var in outvars]
+        return [jit_tracer(self, var, position) for var in outvars]
 
     def run_known(self, record: Callable[..., list[Value]], operands: Sequence[JitTracer]) -> list[Value]:
         """Append the equations of a known operation; return tracers for its results."""
@@ -149,7 +153,7 @@ class JaxprTrace(Trace):
 
     def tracer(self, atom: Atom) -> Value:
         """Return a tracer for a variable, the value of a literal."""
-        return atom.val if type(atom) is Literal else JitTracer(self, atom.aval, atom, None)  # type: ignore[arg-type]
+        return atom.val if type(atom) is Literal else jit_tracer(self, atom, None)  # type: ignore[arg-type]
 
     def constant(self, x: Value) -> Atom:
         """Return a literal for a scalar, a constant variable for an array or a tracer of an outer trace."""
@@ -164,6 +168,8 @@ class JaxprTrace(Trace):
         entry = self.constants.get(key)
         if entry is not None:
             return entry[1]
+        if kind in own_types:
+            return self._own_atom(x, key)
         if isinstance(x, Tracer):
             check_lift(x, self)
             x = self.narrowed_constant(x)
@@ -174,10 +180,30 @@ class JaxprTrace(Trace):
                 raise TypeError(f"{self.describe()}: {no_value_message(x)}")
             if is_number(x):
                 return self.constant(plain_number(x))
-            if isinstance(x, np.generic):
-                return Literal(canonical_value(x), aval)
-            if isinstance(x, np.ndarray) and not x.ndim:
+            if isinstance(x, np.generic) or (isinstance(x, np.ndarray) and not x.ndim):
                 return Literal(canonical_value(x)[()], aval)
+        var = Var(aval)
+        self.constants[key] = (x, var)
+        return var
+
+    def _own_atom(self, x: Value, key: int) -> Atom:
+        """Return the variable of a tracer of an own type, or a constant for a value, with its arrays as they are now.
+
+        A value made of tracers becomes the result of an equation.
+        """
+        aval = typeof(x)
+        if isinstance(x, Tracer):
+            if isinstance(x, JitTracer) and x._trace is self:
+                return x.variable
+            check_lift(x, self)
+        else:
+            arrays = arrays_of(x)
+            if any(isinstance(a, Tracer) for a in arrays):
+                (value,) = hand_down(self, raise_p, arrays, {"aval": aval})
+                return self.constant(value)
+            self.memo["own", key] = x  # which keeps the id its own
+            kept = [as_read_only(self.captures.use(a)) if isinstance(a, np.ndarray) else a for a in arrays]
+            x = raise_impl(*kept, aval=aval)
         var = Var(aval)
         self.constants[key] = (x, var)
         return var
@@ -326,7 +352,7 @@ def stage(
                     f"{trace.describe()} returned {short_repr(x)} of type {type(x).__name__}. "
                     "Return arrays and scalars."
                 )
-        jaxpr = trace.finish(outs, debug_name=name_of(trace.fun, ""))
+        jaxpr = trace.finish(each_one_value(outs), debug_name=name_of(trace.fun, ""))
     if here().settings.enable_checks:
         program_check()(jaxpr)
     return jaxpr

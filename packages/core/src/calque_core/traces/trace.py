@@ -26,7 +26,7 @@ from calque_core.frames.source import Position, current_position, describe_funct
 from calque_core.hooks import close_check, result_checks
 from calque_core.traces.own_results import own_results
 from calque_core.traces.tracer import Tracer, escape_message
-from calque_core.types.avals import NUMPY_SCALARS, _refusal, is_array_like
+from calque_core.types.avals import NUMPY_SCALARS, _refusal, is_array_like, own_types
 from calque_core.types.dtypes import canonicalize_dtype, native_array, scalar_dtype
 from calque_core.types.numbers import is_number, plain_number
 from calque_core.types.stand_in import ShapeDtypeStruct
@@ -330,7 +330,9 @@ def _evaluate_other(primitive: Any, args: Sequence[Value], params: dict[str, Any
     """Evaluate operands that are not all NumPy's: refuse tracers, and call the evaluator of a foreign class."""
     evaluators = {_evaluators.get(type(x)) for x in args if type(x) not in plain_types}
     evaluator = evaluators.pop() if evaluators else None
-    if evaluator is None or evaluators:
+    if own_types and any(type(x) in own_types for x in args):
+        evaluator = _evaluate_own
+    elif evaluator is None or evaluators:
         evaluator = _only_evaluator(primitive, args)
         if evaluator is None:
             return evaluation.process_primitive(primitive, [_base_array(x) for x in args], params)
@@ -344,6 +346,15 @@ def _evaluate_other(primitive: Any, args: Sequence[Value], params: dict[str, Any
         for check in result_checks():
             check(primitive, args, params, outs)
     return outs
+
+
+def _evaluate_own(primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
+    """Evaluate an operation on a value of an own type, whose arrays decide how they compute."""
+    for x in args:
+        if isinstance(x, Tracer):
+            raise UnexpectedTracerError(escape_message(x, evaluation))
+    out = primitive.impl(*args, **params)
+    return out if primitive.multiple_results else [out]
 
 
 def _only_evaluator(primitive: Any, args: Sequence[Value]) -> Evaluator | None:

@@ -44,9 +44,10 @@ class Tracer(ArrayMethods):
     def __init__(self, trace: Any) -> None:
         self._trace = trace
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, is_own: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        _aval_functions[cls] = attrgetter("aval")
+        if not is_own:
+            _aval_functions[cls] = attrgetter("aval")
 
     @property
     def known_value(self) -> Value:

@@ -223,16 +223,8 @@ def traced_type(shape: Shape, dtype: np.dtype[Any], weak_type: bool = False) -> 
 _aval_functions: dict[type, Callable[[Any], Any]] = {}
 
 
-def register_aval(value_type: type, function: Callable[[Any], AbstractValue]) -> None:
-    """Let values of class `value_type` be operands; `function(value)` gives their abstract value.
-
-    The class needs the attributes `shape` and `dtype`, for batches, and `__array__`, for compiled programs, which copy
-    the value.  `register_evaluator` says how the class computes.
-    Raises: ValueError if the class has one already.
-    """
-    if value_type in _aval_functions:
-        raise ValueError(f"{value_type.__name__} already has an abstract value. Register a class of your own instead.")
-    _aval_functions[value_type] = function
+own_types: dict[type, Callable[[Any], Any]] = {}
+"""The functions from values of an `OwnType` to their types, by class: such a value is an operand, and no array."""
 
 
 def typeof(x: Value) -> Any:
@@ -261,12 +253,14 @@ def is_array_like(x: object) -> bool:
     """
     if type(x) is np.ndarray:
         return x.dtype.kind in "biufc" or _refusal(x) is None
-    if type(x) in _aval_functions:
+    if type(x) in _aval_functions or type(x) in own_types:
         return True
     return is_number(x) or (isinstance(x, (np.ndarray, np.generic)) and _refusal(x) is None)
 
 
 def _typeof_other(x: Value) -> Any:
+    if type(x) in own_types:
+        return own_types[type(x)](x)
     if is_number(x):
         return typeof(plain_number(x))
     problem = _refusal(x)

@@ -18,8 +18,8 @@ from calque_core.types.avals import (
     AxisNames,
     Shape,
     ShapedArray,
+    _aval_functions,
     is_array_like,
-    register_aval,
     typeof,
 )
 
@@ -129,7 +129,20 @@ class ShapeDtypeStruct:
         return hash((self.aval, self.sharding))
 
 
-register_aval(ShapeDtypeStruct, attrgetter("aval"))
+_aval_functions[ShapeDtypeStruct] = attrgetter("aval")
+
+
+def stand_in_of(aval: Any) -> Any:
+    """Return the stand-in for an array of a type; one's own type stands for its values itself.
+
+    >>> from calque_core import typeof
+    >>> from calque_core.engine import stand_in_of
+    >>> stand_in_of(typeof(1.0))
+    ShapeDtypeStruct(shape=(), dtype=float64, weak_type=True)
+    """
+    if type(aval) is not ShapedArray:
+        return aval
+    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type, vma=aval.vma)
 
 
 def as_stand_in(x: Any) -> Any:

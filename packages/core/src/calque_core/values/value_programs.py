@@ -15,25 +15,24 @@ from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any
 
-import numpy as np
-
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.ops.calls.checkpoint import remat_p
 from calque_core.ops.calls.cond import cond_p, join_constants, unify_results
 from calque_core.ops.calls.jit import jit_p, run_program
 from calque_core.ops.calls.loops import as_carry, check_carry_type, with_carry_types
+from calque_core.ops.calls.own_values import item_of, stacked
 from calque_core.ops.calls.platform import Platforms, platform_dependent_p, position_of_platform
-from calque_core.ops.calls.scan import scan_p, slice_aval
+from calque_core.ops.calls.scan import scan_p
 from calque_core.ops.calls.while_loop import while_p
 from calque_core.ops.elementwise.weakness import strong
-from calque_core.ops.shapes.joining import stack
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import rules as rule_table
 from calque_core.staging.jit_tracer import JitTracer
 from calque_core.traces.trace import run_under
 from calque_core.traces.tracer import known, unknown
-from calque_core.types.avals import is_array_like, shaped_array, typeof
+from calque_core.types.avals import is_array_like, typeof
+from calque_core.types.type_queries import leading_size, same_type, with_leading_axis, without_leading_axis
 from calque_core.values.value_layouts import (
     Layout,
     Layouts,
@@ -217,23 +216,19 @@ def _as_declared(layout: Layout, aval: Any) -> Layout:
 def _slice_layout(trace: Any, layout: Layout, length: int) -> Layout:
     """Return the layout of a slice along the leading axis of all arrays."""
     for aval in layout.avals:
-        if layout.is_value and aval.shape[:1] != (length,):
+        if layout.is_value and leading_size(aval) != length:
             name = type(trace).__name__
             raise TypeError(
                 f"scan{where()} runs over the leading axis of a value of type {layout.aval}, but {name}.to_arrays "
                 f"returned an array of type {aval}. Return arrays with the leading axis of the value, or process "
                 f"scan_p in {name}.process_primitive."
             )
-    return layout._replace(avals=tuple(map(slice_aval, layout.avals)), aval=slice_aval(layout.aval))
+    return layout._replace(avals=tuple(map(without_leading_axis, layout.avals)), aval=without_leading_axis(layout.aval))
 
 
 def _stack_layout(layout: Layout, length: int) -> Layout:
-    avals = [_stacked_type(aval, length) for aval in layout.avals]
-    return layout._replace(avals=tuple(avals), aval=_stacked_type(layout.aval, length))
-
-
-def _stacked_type(aval: Any, length: int) -> Any:
-    return shaped_array((length, *aval.shape), aval.dtype).varying(aval.vma)
+    avals = [with_leading_axis(aval, length) for aval in layout.avals]
+    return layout._replace(avals=tuple(avals), aval=with_leading_axis(layout.aval, length))
 
 
 # Loops step by step
@@ -247,12 +242,13 @@ def _scan_by_steps(
     types = _types_of_carry(jaxpr.in_avals[len(consts) : len(consts) + num_carry], carry)
     rows: list[Any] = [None] * len(steps)
     for i in steps:
-        outs = run(jaxpr, *consts, *carry, *[x[i] for x in xs])
+        outs = run(jaxpr, *consts, *carry, *[item_of(x, i) for x in xs])
         carry, rows[i] = _with_types("scan", types, outs[:num_carry]), outs[num_carry:]
     if not rows:
-        return [*carry, *(np.zeros((0, *aval.shape), aval.dtype) for aval in jaxpr.out_avals[num_carry:])]
+        return [*carry, *(stacked((), aval) for aval in jaxpr.out_avals[num_carry:])]
     checked = partial(_checked, primitive=scan_p, role="a result", fault="cannot be stacked")
-    return [*carry, *(stack([strong(checked(x)) for x in column]) for column in zip(*rows))]
+    columns = zip(zip(*rows), jaxpr.out_avals[num_carry:])
+    return [*carry, *(stacked([strong(checked(x)) for x in column], aval) for column, aval in columns)]
 
 
 def _while_by_steps(
@@ -273,7 +269,7 @@ def _while_by_steps(
 
 def _beside(declared: Any, aval: Any) -> Any:
     """Return the type of an operand, as weak as the program says where a rule has not changed the type."""
-    return declared if declared.shape == aval.shape and declared.dtype == aval.dtype else aval
+    return declared if same_type(declared, aval) else aval
 
 
 def _types_of_carry(in_avals: Sequence[Any], carry: Sequence[Value]) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import PartitionSpec, ShapeDtypeStruct, is_tracer, typeof
-from calque_core.engine import UNCONSTRAINED, arg_names, check_spec, register_devices
+from calque_core.engine import UNCONSTRAINED, arg_names, check_spec, lowered, own_types, raised, register_devices
 from calque_core.extend import check_arrays, where
 from calque_pytree import PyTreeDef, flatten_axes, tree_flatten, tree_leaves, tree_map
 from calque_xla_backend.runtime.array import Array, array_from_numpy, wrap
@@ -84,6 +84,8 @@ def device_put(x: Tree, device: Tree = None) -> Tree:
     targets = _targets(device, tree)
     check_arrays(leaves, lambda: arg_names(device_put, (x,), {}), f"device_put{where()}")
     for i, (leaf, target) in enumerate(zip(leaves, targets)):
+        if type(leaf) in own_types:
+            continue
         if isinstance(leaf, ShapeDtypeStruct):
             name = arg_names(device_put, (x,), {})[i]
             raise TypeError(f"device_put{where()}: {name} is {leaf!r}, a type instead of an array. Pass an array.")
@@ -129,6 +131,8 @@ def place_of(device: Any, ndim: int, caller: str) -> Placement | None:
 def _put_leaf(x: Any, target: Any) -> Any:
     if is_tracer(x):
         return x
+    if type(x) in own_types:
+        return raised([_put_leaf(array, target) for array in lowered(x)], typeof(x))
     if type(x) is not Array:
         return array_from_numpy(x, place_of(target, np.ndim(x), "device_put"))
     place = place_of(target, len(x.shape), "device_put")
@@ -152,7 +156,13 @@ def device_get(x: Tree) -> Tree:
     >>> device_get([device_put(2.0), 3.0])
     [array(2.), 3.0]
     """
-    return tree_map(lambda leaf: np.asarray(leaf) if type(leaf) is Array else leaf, x)
+    return tree_map(_on_host, x)
+
+
+def _on_host(leaf: Any) -> Any:
+    if type(leaf) in own_types:
+        return raised([*map(_on_host, lowered(leaf))], typeof(leaf))
+    return np.asarray(leaf) if type(leaf) is Array else leaf
 
 
 def block_until_ready(x: Tree) -> Tree:
@@ -164,7 +174,7 @@ def block_until_ready(x: Tree) -> Tree:
     >>> block_until_ready([device_put(2.0)])
     [Array(2., dtype=float64)]
     """
-    arrays = [leaf for leaf in tree_leaves(x) if type(leaf) is Array]
+    arrays = [array for leaf in tree_leaves(x) for array in lowered(leaf) if type(array) is Array]
     try:
         wait_for_all([array._buffer for array in arrays])  # 0.05 us an array; one by one they take 0.35
     except XlaRuntimeError:

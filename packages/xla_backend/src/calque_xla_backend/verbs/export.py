@@ -16,7 +16,7 @@ from jaxlib import version as jaxlib_version
 
 from calque_core import Jaxpr, ShapeDtypeStruct, api_boundary, eval_context
 from calque_core import __version__ as calque_version
-from calque_core.engine import entered
+from calque_core.engine import entered, lower_values
 from calque_core.extend import describe_function, marked, merged, run_program, unmarked, where
 from calque_xla_backend.artefacts.errors import ExportError, damaged
 from calque_xla_backend.artefacts.exported import Exported, float_mask
@@ -27,7 +27,7 @@ from calque_xla_backend.runtime.clients import default_platform
 from calque_xla_backend.runtime.partition import Partition
 from calque_xla_backend.runtime.portable import to_portable
 from calque_xla_backend.verbs.jit import jit
-from calque_xla_backend.verbs.stages import Traced
+from calque_xla_backend.verbs.stages import Traced, check_arrays_alone
 
 Value = Any
 VJP = Callable[..., Any]
@@ -66,7 +66,8 @@ def export(fun: Any, *, platforms: Sequence[str] | None = None, vjp: VJP | None 
 
 
 def _exported(traced: Traced, platform: str, vjp: VJP | None) -> Exported:
-    jaxpr, origin = traced.jaxpr, traced._origin
+    check_arrays_alone(traced)
+    jaxpr, origin = lower_values(traced.jaxpr), traced._origin
     if isinstance(origin.place, Partition):
         raise ExportError(
             f"export of {traced.fun_name}{where()}: the program runs on the devices of {origin.place.mesh!r}, and an "

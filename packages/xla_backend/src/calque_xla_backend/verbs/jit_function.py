@@ -11,7 +11,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from calque_core import ShapeDtypeStruct, evaluation, is_tracer, rule_epoch, typeof
-from calque_core.engine import arg_names, as_stand_in, here, is_debugging, narrow
+from calque_core.engine import (
+    arg_names,
+    as_stand_in,
+    each_one_value,
+    has_own_values,
+    here,
+    is_debugging,
+    narrow,
+    own_types,
+)
 from calque_core.extend import describe_function, run_program
 from calque_core.lax import jit_p
 from calque_xla_backend.calls.call import Call, TracedCall
@@ -66,6 +75,8 @@ class JitFunction:
                         self.programs.record(compiled, epoch)
                     return compiled.result(outs)
             call = self.traced.call(statics, static_keys, dynamic)
+            if own_types:
+                call = call._replace(leaves=[*each_one_value(call.leaves)])
             if here().trace is evaluation and not any(map(is_tracer, call.leaves)):
                 return self._run(call)
             return self._bind(call)
@@ -76,8 +87,8 @@ class JitFunction:
 
     def _run(self, call: Call) -> Any:
         """Run the compiled program; the first call for these types compiles it."""
-        if is_debugging():
-            return self._run_checked(call)
+        if is_debugging() or (own_types and has_own_values(self.traced.trace(call).jaxpr)):
+            return self._run_by_compiler(call)
         epoch, key = rule_epoch(), call.key(self._types(call))
         compiled = self.programs.by_types.get(key)
         if compiled is None:
@@ -94,8 +105,11 @@ class JitFunction:
             compiled.bounds, call.leaves, f"jit of {describe_function(fun)}", lambda: arg_names(fun, *call.dynamic)
         )
 
-    def _run_checked(self, call: Call) -> Any:
-        """Run the program by its compiler, which checks the results; it may run it again, so nothing is donated."""
+    def _run_by_compiler(self, call: Call) -> Any:
+        """Run the program by its compiler, which takes values of own types, and checks results where settings ask.
+
+        It may run the program again, so nothing is donated.
+        """
         self._check_values(call)
         traced = self.traced.trace(call)
         return traced.out_tree.unflatten(self.compiler(traced.jaxpr, call.leaves))
@@ -168,5 +182,7 @@ class JitFunction:
 
     def cache_info(self) -> CacheInfo:
         """Return the number of traces and of compiled programs."""
+        traces = self.traced.cache.traces.values()
         programs = {id(compiled.program) for compiled in self.programs.by_types.values()}
-        return CacheInfo(len(self.traced.cache.traces), len(programs))
+        of_own_values = sum(self.compiler.count_programs(x.jaxpr) for x in traces if has_own_values(x.jaxpr))
+        return CacheInfo(len(traces), len(programs) + of_own_values)

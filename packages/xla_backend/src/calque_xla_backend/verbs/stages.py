@@ -19,8 +19,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxlib.mlir import ir
 
-from calque_core import CapturedConstant, Jaxpr, ShapeDtypeStruct, api_boundary, captured_constants
-from calque_core.engine import HostCall, Settings, Uncopied, check_program, entered, here, is_debugging
+from calque_core import CapturedConstant, Jaxpr, api_boundary, captured_constants
+from calque_core.engine import (
+    HostCall,
+    Settings,
+    Uncopied,
+    check_program,
+    entered,
+    has_own_values,
+    here,
+    is_debugging,
+    stand_in_of,
+)
 from calque_core.extend import Shape, where
 from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.calls.call import Call, TracedCall, by_position
@@ -112,9 +122,7 @@ class Stage(Uncopied):
     @property
     def out_info(self) -> Any:
         """The result as a pytree of `ShapeDtypeStruct`, as `eval_shape` returns it."""
-        return self.out_tree.unflatten(
-            [ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type) for aval in self.jaxpr.out_avals]
-        )
+        return self.out_tree.unflatten([stand_in_of(aval) for aval in self.jaxpr.out_avals])
 
     def as_text(self, dialect: str | None = None) -> str:
         """Return the program as text, by default in the newest form that the stage has.
@@ -142,6 +150,18 @@ class Stage(Uncopied):
         return f"<{type(self).__name__} {self.fun_name}: ({arguments}) -> {result}>"
 
 
+def check_arrays_alone(traced: Stage) -> None:
+    """Check that a program takes and gives arrays alone, as one that is compiled ahead of time must.
+
+    Raises: TypeError.
+    """
+    if has_own_values(traced.jaxpr):
+        raise TypeError(
+            f"{traced.fun_name}{where()} takes or gives values of own types, and a program that is compiled ahead of "
+            "time takes arrays alone. Lower a function of the arrays, or call the jitted function."
+        )
+
+
 class Traced(Stage):
     """A function traced for arguments of some types.  `jit(f).trace(*args)` makes it.
 
@@ -161,6 +181,7 @@ class Traced(Stage):
         Raises: MissingRuleError for a primitive without a lowering rule.
         """
         origin = self._origin
+        check_arrays_alone(self)
         platform = platform or (default_platform() if origin.place is None else origin.place.platform)
         with entered(settings=origin.settings):
             program = lower_program(self.jaxpr, platform, origin.place, origin.donated, origin.compiler.keep_unused)

@@ -41,13 +41,13 @@ from calque_core.engine import (
     add_remedy,
     close_rules,
     copy_shared,
+    has_tangent,
     here,
     no_jvp_rule,
     with_integer_zeros,
 )
 from calque_core.extend import (
     JaxprTrace,
-    is_float,
     is_nonzero,
     marked,
     merged,
@@ -136,7 +136,7 @@ def _pullback(
 ) -> Pullback:
     """Return the derivative of a call, as a function of residuals, kept primals, and the tangents that are not zero."""
     known = num_residuals + num_kept
-    is_floating = [is_float(aval.dtype) for aval in out_avals]
+    is_floating = [*map(has_tangent, out_avals)]
 
     def fun(*operands: Value) -> list[Value]:
         if rules.jvp is None:

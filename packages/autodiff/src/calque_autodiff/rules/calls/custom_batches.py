@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_autodiff.programs.transpose import backward_pass
-from calque_autodiff.traces.jvp_trace import JVPTrace, JVPTracer
+from calque_autodiff.traces.jvp_trace import JVPTrace, dual
 from calque_autodiff.traces.tangent_trace import TangentTrace, captured_by_rules
 from calque_core import CustomRules, Jaxpr, current_trace, instantiate_zeros, matchaxis, tracing
-from calque_core.engine import undefined_of, zero_of
-from calque_core.extend import marked, merged, shaped_array, unmarked
+from calque_core.engine import undefined_of, with_leading_axis, zero_of
+from calque_core.extend import marked, merged, unmarked
 from calque_core.lax import custom_vmap_call_p, index_in_dim
 
 Value = Any
@@ -84,7 +84,7 @@ class JvpBatch:
         trace = JVPTrace(parent, parent)
         with tracing(trace):
             tracers = [
-                x if t is None else JVPTracer(trace, x, _fit(t, a, b, size))
+                x if t is None else dual(trace, x, _fit(t, a, b, size))
                 for x, t, a, b in zip(primals, dots, dots_mapped, mapped)
             ]
             results, out_mapped = self.rule(size, mapped, tracers)
@@ -109,7 +109,7 @@ class TransposeBatch:
         """Record the rule on the linear operands, and transpose the record."""
         assert self.rules.batch is not None
         num_known = self.linear_mask.count(False)
-        batches = [_batch_type(a, size) for a in marked(self.jaxpr.in_avals, self.linear_mask)]
+        batches = [with_leading_axis(a, size) for a in marked(self.jaxpr.in_avals, self.linear_mask)]
         trace = TangentTrace(current_trace())
         with tracing(trace), captured_by_rules():
             args = merged(self.linear_mask, map(trace.new_arg, batches), operands[:num_known])
@@ -126,14 +126,10 @@ class TransposeBatch:
         num_known = self.linear_mask.count(False)
         cts = [_fit(ct, m, True, size) for ct, m in zip(operands[num_known:], is_mapped[num_known:])]
         zeros = [
-            zero_of(_batch_type(aval, size))
+            zero_of(with_leading_axis(aval, size))
             for aval in unmarked([a.to_tangent_aval() for a in self.jaxpr.out_avals], self.ct_mask)
         ]
         return merged(self.ct_mask, cts, zeros)
-
-
-def _batch_type(aval: Any, size: int) -> Any:
-    return shaped_array((size, *aval.shape), aval.dtype).varying(aval.vma)
 
 
 def _fit(x: Value, is_mapped: bool, becomes_mapped: bool, size: int) -> Value:

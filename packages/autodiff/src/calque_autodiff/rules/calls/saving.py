@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 from calque_autodiff.checkpoint_policies import Policy, nothing_saveable, refuses, saves
 from calque_autodiff.rules.calls.cond import Slots, memo_branches
-from calque_autodiff.rules.calls.scan import stacked_aval
 from calque_core import Atom, Jaxpr, JaxprEqn, Var
 from calque_core import rules as rule_table
+from calque_core.engine import with_leading_axis
 from calque_core.extend import settings_key
 from calque_core.lax import cond_p, custom_vjp_fwd_p, jit_p, name_p, platform_dependent_p, scan_p
 
@@ -126,7 +126,7 @@ def scan_save(eqn: JaxprEqn, policy: Policy) -> CutEqn:
     """Cut the body; its saved values are stacked.  The last carry is saved if the policy saves its equation."""
     cut = cut_jaxpr(eqn.params["jaxpr"], policy)
     num_carry, by_policy = eqn.params["num_carry"], is_saved(eqn, policy)
-    rows = {v: Var(stacked_aval(v.aval, eqn.params["length"])) for v in cut.saved}
+    rows = {v: Var(with_leading_axis(v.aval, eqn.params["length"])) for v in cut.saved}
     same = {v: rows[x] for v, x in list(zip(eqn.outvars, cut.again.outvars))[num_carry:] if x in rows}
     whole = [v for v, s in zip(eqn.outvars, cut.saved_results(by_policy)) if s and v not in same]
     cut_eqn = _joined(eqn, {"jaxpr": cut.forward}, {"jaxpr": cut.again}, list(rows.values()), same)

@@ -19,15 +19,10 @@ from calque_autodiff.rules.calls.loops import FirstLoop, first_loop, second_loop
 from calque_autodiff.traces.tangent_trace import record
 from calque_core import Jaxpr, add_tangents, instantiate_zeros, stage
 from calque_core.engine import Loop, Mask, ScanOptions, marked_carries, zeros_of
-from calque_core.extend import is_nonzero, marked, merged, shaped_array, split_results, unmarked
+from calque_core.extend import is_nonzero, marked, merged, split_results, unmarked
 from calque_core.lax import scan_p
 
 Value = Any
-
-
-def stacked_aval(aval: Any, length: int) -> Any:
-    """Return the type of `length` values of type `aval`, stacked along a new leading axis."""
-    return shaped_array((length, *aval.shape), aval.dtype).varying(aval.vma)
 
 
 # Forwards

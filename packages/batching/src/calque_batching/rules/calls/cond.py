@@ -24,8 +24,11 @@ from calque_core.engine import (
     as_declared,
     exact_effects,
     has_effects_by_element,
+    is_own,
     join_constants,
+    lowered,
     named_axes,
+    raised,
     zeros_of,
 )
 from calque_core.extend import is_float, where
@@ -168,7 +171,7 @@ def _guards(branch: Jaxpr, axis: AxisData) -> list[bool]:
     if trace is evaluation or (axis.name is not None and axis.name in named_axes({"jaxpr": branch})):
         return [False] * len(branch.invars)
     _, is_used = dce_jaxpr(branch, [True] * len(branch.outvars))
-    return [used and is_float(v.aval.dtype) for v, used in zip(branch.invars, is_used)]
+    return [used and not is_own(v.aval) and is_float(v.aval.dtype) for v, used in zip(branch.invars, is_used)]
 
 
 def _select_results(which: Value, results: Sequence[Batch]) -> Batch:
@@ -176,7 +179,19 @@ def _select_results(which: Value, results: Sequence[Batch]) -> Batch:
     outs: list[Value] = []
     out_dims: list[int | None] = []
     for cases, dims in zip(zip(*(outs for outs, _ in results)), zip(*(dims for _, dims in results))):
-        operands, dim = align_operands([which, *cases], [0, *dims])
-        outs.append(select_n_p.bind(*operands))
+        out, dim = _chosen(which, cases, dims)
+        outs.append(out)
         out_dims.append(dim)
     return outs, out_dims
+
+
+def _chosen(which: Value, cases: Sequence[Value], dims: Dims) -> tuple[Value, int]:
+    """Return for each element the case that is its own, and the batch dimension."""
+    aval = typeof(cases[0])
+    if not is_own(aval):
+        operands, dim = align_operands([which, *cases], [0, *dims])
+        return select_n_p.bind(*operands), dim
+    size = typeof(which).shape[0]
+    cases = [bdim_at_front(x, d, size) for x, d in zip(cases, dims)]
+    columns = zip(*map(lowered, cases))
+    return raised([_chosen(which, column, [0] * len(column))[0] for column in columns], typeof(cases[0])), 0

@@ -14,7 +14,7 @@ from typing import Any
 
 from calque_batching.axes import matchaxis, moveaxis
 from calque_batching.batch_trace import AxisData, BatchTrace
-from calque_batching.batch_tracer import BatchTracer
+from calque_batching.batch_tracer import element
 from calque_batching.jaxprs import batch_jaxpr_axes
 from calque_core import (
     CustomRules,
@@ -27,8 +27,19 @@ from calque_core import (
     tracing,
     typeof,
 )
-from calque_core.engine import Pullback, entered, here, named_axes, undefined_of, zero_of
-from calque_core.extend import shaped_array
+from calque_core.engine import (
+    Pullback,
+    entered,
+    here,
+    is_own,
+    lowered,
+    named_axes,
+    raised,
+    undefined_of,
+    with_leading_axis,
+    without_axis_at,
+    zero_of,
+)
 from calque_core.lax import (
     custom_jvp_call_p,
     custom_vjp_call_p,
@@ -126,7 +137,7 @@ class CustomBatch:
         """Return the cotangent of an argument; an unmapped argument gets the sum over all elements."""
         if ct is None or type(ct) is Zero:
             return None
-        return reduce_sum(self.placed(trace, ct, 0), (0,)) if dim is None else self.placed(trace, ct, dim)
+        return _sum_of_elements(self.placed(trace, ct, 0)) if dim is None else self.placed(trace, ct, dim)
 
     def placed(self, trace: BatchTrace, x: Value, dim: int) -> Value:
         """Return the whole batch of a value, with its axis at `dim`."""
@@ -135,13 +146,20 @@ class CustomBatch:
 
     def batched_aval(self, aval: Any) -> Any:
         """Return the type of a whole batch of results."""
-        return shaped_array((self.axis.size, *aval.shape), aval.dtype).varying(aval.vma)
+        return with_leading_axis(aval, self.axis.size)
+
+
+def _sum_of_elements(x: Value) -> Value:
+    """Return the sum over the leading axis, the batch axis."""
+    if is_own(typeof(x)):
+        return raised([*map(_sum_of_elements, lowered(x))], without_axis_at(typeof(x), 0))
+    return reduce_sum(x, (0,))
 
 
 def elements(trace: BatchTrace, values: Values, dims: Dims) -> list[Value]:
     """Return one element of each batch; a placeholder of a batch becomes a placeholder of one element."""
     return [
-        x if d is None else _placeholder(x, d) if type(x) in _PLACEHOLDERS else BatchTracer(trace, x, d)
+        x if d is None else _placeholder(x, d) if type(x) in _PLACEHOLDERS else element(trace, x, d)
         for x, d in zip(values, dims)
     ]
 
@@ -151,6 +169,8 @@ _PLACEHOLDERS = {Zero: zero_of, UndefinedPrimal: undefined_of}
 
 def _placeholder(x: Zero | UndefinedPrimal, dim: int) -> Any:
     """Return the placeholder of one element from the placeholder of a batch."""
+    if is_own(x.aval):
+        return _PLACEHOLDERS[type(x)](without_axis_at(x.aval, dim))
     shape = x.aval.shape
     return _PLACEHOLDERS[type(x)](x.aval.update(shape=(*shape[:dim], *shape[dim + 1 :])).strip_weak_type())
 
@@ -188,6 +208,8 @@ def _dims_of_program(jaxpr: Jaxpr, axis: AxisData, dims: Dims) -> Dims | None:
 
 def _first(x: Value) -> Value:
     """Return the first of equal elements."""
+    if is_own(typeof(x)):
+        return raised([*map(_first, lowered(x))], without_axis_at(typeof(x), 0))
     shape = typeof(x).shape
     return squeeze(slice_of(x, (0,) * len(shape), (1, *shape[1:])), (0,))
 

@@ -27,9 +27,14 @@ from calque_core.engine import (
     exact_effects,
     has_effects_by_element,
     join_constants,
+    lower_avals,
+    lowered,
     marked_carries,
     named_axes,
     nested_jaxprs,
+    own_types,
+    raised,
+    without_axis_at,
 )
 from calque_core.extend import marked, merged, unmarked, where
 from calque_core.lax import (
@@ -271,11 +276,18 @@ def _ends(eqn: JaxprEqn) -> bool:
 
 def _element(x: Value, i: Value, dim: int) -> Value:
     """Return an element of a batch, as a constant for derivatives."""
+    if type(x) in own_types:
+        return raised([_element(array, i, dim) for array in lowered(x)], without_axis_at(typeof(x), dim))
     return dynamic_index_in_dim(discard(x), i, dim, keepdims=False)
 
 
 def _select(is_first: Value, first: Value, second: Value, dim: int = 0, choice: Primitive = select_n_p) -> Value:
     """Return the elements of `first` where `is_first`, else of `second`; an unmapped value is broadcast."""
+    if type(first) in own_types:
+        pairs = zip(lowered(first), lowered(second))
+        arrays = [_select(is_first, x, y, dim, choice) for x, y in pairs]
+        aval = max(typeof(first), typeof(second), key=lambda aval: len(lower_avals(aval)[0].shape))
+        return raised(arrays, aval)
     full = max(typeof(first).ndim, typeof(second).ndim)
     dims = [dim if typeof(x).ndim == full else None for x in (second, first)]
     operands, _ = align_operands([is_first, second, first], [0, *dims])

@@ -19,7 +19,7 @@ from calque_core.context import here
 from calque_core.frames.source import current_position, describe_function, where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.effects import Effect, Effects
-from calque_core.ops.calls.host_function import HostCall, HostFunction, in_callback
+from calque_core.ops.calls.host_function import HostCall, HostFunction, in_callback, with_arrays
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, is_array_like, typeof
 from calque_pytree import PyTreeDef, tree_flatten
@@ -148,6 +148,7 @@ def bind_debug_callback(
 ) -> None:
     """Call `callback` from the program and ignore its result; arguments that are no arrays reach it unchanged."""
     check_callable(callback, caller)
+    callback, args, kwargs = with_arrays(callback, tuple(args), kwargs)
     leaves, in_tree = tree_flatten((tuple(args), kwargs))
     statics = tuple((i, x) for i, x in enumerate(leaves) if not is_array_like(x))
     function = HostFunction(callback, in_tree, statics, None, (), caller, here().settings, current_position())
@@ -175,6 +176,7 @@ def host_function(
     Raises: TypeError for an argument or a declared result that is no array.
     """
     check_callable(callback, caller)
+    callback, args, kwargs = with_arrays(callback, args, kwargs)
     operands, in_tree = tree_flatten((args, kwargs))
     check_arrays(operands, lambda: arg_names(callback, args, kwargs), f"{caller} of {describe_function(callback)}")
     result_avals, out_tree = declared_results(caller, result_shape_dtypes)

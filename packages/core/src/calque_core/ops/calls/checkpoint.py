@@ -43,6 +43,7 @@ def remat_pp(params: dict[str, Any]) -> dict[str, Any]:
 
 
 remat_p.def_rule("dce", dce_jit)
+remat_p.def_rule("lower_values", lambda count, **params: params)
 
 # Names
 
@@ -73,6 +74,7 @@ def optimization_barrier_abstract_eval(*avals: Any) -> list[Any]:
 
 
 optimization_barrier_p.def_rule("vma", list)
+optimization_barrier_p.def_rule("lower_values", lambda count, **params: params)
 optimization_barrier_p.def_impl(lambda *args: [*map(strong, args)], leaf=True)
 
 

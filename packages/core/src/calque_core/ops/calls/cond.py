@@ -48,6 +48,7 @@ from calque_core.staging.stage import JaxprTrace, stage
 from calque_core.traces.trace import Trace
 from calque_core.traces.tracer import is_tracer, known, unknown
 from calque_core.types.avals import NO_AXES, AxisNames, ShapedArray, is_array_like, shaped_array, short_repr, typeof
+from calque_core.types.own_types import is_own
 from calque_core.types.promotion import promote_types
 from calque_pytree import PyTreeDef, tree_flatten
 
@@ -101,6 +102,7 @@ def dce_branches(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool
 
 
 cond_p.def_rule("dce", dce_branches)
+cond_p.def_rule("lower_values", lambda count, **params: params)
 
 
 @cond_p.def_rule("vma")
@@ -357,10 +359,8 @@ def unify_results(verb: str, functions: Sequence[Any], jaxprs: Sequence[Jaxpr], 
     """
     targets = []
     for position, avals in enumerate(zip(*(jaxpr.out_avals for jaxpr in jaxprs))):
-        strong = next((a for a in avals if not a.weak_type), None)
-        dtype = reduce(promote_types, [a.dtype for a in avals]) if strong is None else strong.dtype
-        same_shape = all(aval.shape == avals[-1].shape for aval in avals)
-        if not same_shape or not all(a.dtype == dtype or (a.weak_type and reaches(a.dtype, dtype)) for a in avals):
+        target = avals[0] if all(a is avals[0] for a in avals) else _common_type(avals)
+        if target is None:
             output = leaf_names("the output", out_tree.unflatten(jaxprs[0].out_avals))[position]
             last, *earlier = [(describe_function(f), str(a)) for f, a in zip(reversed(functions), reversed(avals))]
             raise TypeError(
@@ -368,9 +368,21 @@ def unify_results(verb: str, functions: Sequence[Any], jaxprs: Sequence[Jaxpr], 
                 f"{last[0]} is {last[1]}{''.join(f', of {name} {kind}' for name, kind in earlier)}. "
                 "Convert one of them."
             )
-        vma = NO_AXES.union(*[aval.vma for aval in avals])
-        targets.append(shaped_array(avals[0].shape, dtype, strong is None).varying(vma))
+        targets.append(target)
     return [converted_results(jaxpr, targets) for jaxpr in jaxprs]
+
+
+def _common_type(avals: Sequence[Any]) -> Any:
+    """Return the type of the results of several branches; None if they differ in more than weakness."""
+    if any(map(is_own, avals)):
+        return avals[0] if all(aval == avals[0] for aval in avals) else None
+    strong = next((a for a in avals if not a.weak_type), None)
+    dtype = reduce(promote_types, [a.dtype for a in avals]) if strong is None else strong.dtype
+    same_shape = all(aval.shape == avals[-1].shape for aval in avals)
+    if not same_shape or not all(a.dtype == dtype or (a.weak_type and reaches(a.dtype, dtype)) for a in avals):
+        return None
+    vma = NO_AXES.union(*[aval.vma for aval in avals])
+    return shaped_array(avals[0].shape, dtype, strong is None).varying(vma)
 
 
 def converted_results(jaxpr: Jaxpr, targets: Sequence[ShapedArray]) -> Jaxpr:

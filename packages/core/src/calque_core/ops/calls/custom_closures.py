@@ -29,7 +29,7 @@ from calque_core.staging.stage import JaxprTrace, hoist_tracers, stage
 from calque_core.traces.trace import Trace, current_trace, hand_custom_down, only_evaluates
 from calque_core.traces.tracer import Tracer
 from calque_core.types.avals import typeof
-from calque_core.types.dtypes import is_float
+from calque_core.types.type_queries import has_tangent
 
 Value = Any
 Values = Sequence[Value]
@@ -309,7 +309,7 @@ class RuleProgram(Record):
 
     def run(self, held: Values, primals: Values, tangents: Values) -> Outputs:
         """Return the results, and a tangent or None for each."""
-        dots = marked(map(instantiate_zeros, tangents), [is_float(a.dtype) for a in self.tangent_avals])
+        dots = marked(map(instantiate_zeros, tangents), [has_tangent(a) for a in self.tangent_avals])
         results = self.evaluate(self.jaxpr, *held, *primals, *dots)
         count = len(results) - sum(self.out_mask)
         return results[:count], merged(self.out_mask, results[count:])
@@ -349,7 +349,7 @@ class ClosedRules:
         halves: list[Any] = []
 
         def forward(primals: Values, _: Values) -> Outputs:
-            halves[:] = rule(primals, [is_float(a.dtype) for a in self.in_avals])
+            halves[:] = rule(primals, [has_tangent(a) for a in self.in_avals])
             return [*halves[0], *halves[1]], []
 
         self.trace("fwd", forward, self.in_avals, ())
@@ -366,7 +366,7 @@ class ClosedRules:
             out_mask[:] = [t is not None and type(t) is not Zero for t in out_dots]
             return [*outs, *marked(out_dots, out_mask)]
 
-        dot_avals = [a.to_tangent_aval() for a in tangent_avals if is_float(a.dtype)]
+        dot_avals = [a.to_tangent_aval() for a in tangent_avals if has_tangent(a)]
         named = self.held.functions[0] if self.held.functions else rule  # rules that are programs have no functions
         staged = stage(flat, [*avals, *dot_avals], verb=f"the {name} rule", user_fun=named)
         jaxpr, hoisted = hoist_tracers(staged)

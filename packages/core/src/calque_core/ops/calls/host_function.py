@@ -20,10 +20,11 @@ import numpy as np
 from calque_core.calls.api_util import describe_value, leaf_names
 from calque_core.context import Settings, entered
 from calque_core.errors import ShapeError
-from calque_core.frames.names import name_of
+from calque_core.frames.names import name_of, named_after
 from calque_core.frames.source import Position, at_place, describe_function
+from calque_core.primitives.own_values import lowered, raised
 from calque_core.traces.trace import evaluation
-from calque_core.types.avals import ShapedArray, is_array_like, short_repr, typeof
+from calque_core.types.avals import ShapedArray, is_array_like, own_types, short_repr, typeof
 from calque_core.types.dtypes import dtype_name
 from calque_pytree import PyTreeDef, tree_flatten
 
@@ -116,6 +117,24 @@ class HostFunction:
             f"{message}declares {declared}. Convert it, with astype('{dtype_name(declared.dtype)}'), or declare "
             "another dtype."
         )
+
+
+def with_arrays(
+    callback: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    """Return a callback and its arguments, where arrays take the place of values of own types, which it makes again."""
+    leaves, tree = tree_flatten((args, kwargs))
+    if not any(type(x) in own_types for x in leaves):
+        return callback, args, kwargs
+    avals = [typeof(x) if type(x) in own_types else None for x in leaves]
+
+    @named_after(callback)
+    def called(*parts: Any) -> Any:
+        values = [p if aval is None else raised(p, aval) for p, aval in zip(parts, avals)]
+        own_args, own_kwargs = tree.unflatten(values)
+        return callback(*own_args, **own_kwargs)
+
+    return called, tuple(x if aval is None else lowered(x) for x, aval in zip(leaves, avals)), {}
 
 
 def _lent(x: Value) -> np.ndarray[Any, Any]:

@@ -20,6 +20,7 @@ from calque_core.ops.meshes.varying import fit_program
 from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.jit import jit_p as jit_p  # noqa: PLC0414  who uses it needs its evaluation, too
 from calque_core.primitives.primitive import Primitive
+from calque_core.types.type_queries import same_types
 
 Value = Any
 Run = Callable[[Jaxpr, Sequence[Value]], list[Value]]
@@ -105,7 +106,7 @@ def check_operands(name: str, jaxpr: Jaxpr, avals: Sequence[Any]) -> None:
     Raises: TypeError.
     """
     in_avals = jaxpr.in_avals
-    if len(avals) != len(in_avals) or any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(avals, in_avals)):
+    if not same_types(avals, in_avals):
         operand_types, argument_types = (", ".join(str(a) for a in types) for types in (avals, in_avals))
         raise TypeError(
             f"{name} got operands of types ({operand_types}), but its program takes ({argument_types}). Trace it "
@@ -141,6 +142,7 @@ def dce_of_program(program: str, of_operand: str | None = None, of_result: str |
 
 dce_jit = dce_of_program("jaxpr")
 jit_p.def_rule("dce", dce_jit)
+jit_p.def_rule("lower_values", lambda count, **params: params)
 
 
 def one_equation_jaxpr(

@@ -16,9 +16,11 @@ from calque_core.jaxprs.masks import Mask, merged, unmarked
 from calque_core.known.operands import Option
 from calque_core.ops.elementwise.arithmetic import add_any_p
 from calque_core.ops.shapes.broadcast import broadcast
+from calque_core.primitives.own_values import lowered, raised
 from calque_core.primitives.rule_results import zeros
-from calque_core.types.avals import Shape, typeof
-from calque_core.types.dtypes import float0, is_float
+from calque_core.types.avals import Shape, ShapedArray, own_types, typeof
+from calque_core.types.dtypes import float0
+from calque_core.types.type_queries import has_tangent
 
 Value = Any
 
@@ -119,8 +121,8 @@ def with_integer_zeros(float_tangents: Iterable[Value], avals: Sequence[Any]) ->
     >>> with_integer_zeros([3.0], [typeof(1), typeof(2.0)])
     [Zero(float0[]), 3.0]
     """
-    has_tangent = [is_float(a.dtype) for a in avals]
-    return merged(has_tangent, float_tangents, map(zero_for, unmarked(avals, has_tangent)))
+    mask = [*map(has_tangent, avals)]
+    return merged(mask, float_tangents, map(zero_for, unmarked(avals, mask)))
 
 
 def instantiate_zeros(x: Value) -> Value:
@@ -143,6 +145,8 @@ def zeros_of(aval: Any) -> Value:
     >>> zeros_of(typeof(np.float32(1)))
     np.float32(0.0)
     """
+    if type(aval) is not ShapedArray:
+        return raised([*map(zeros_of, aval.arrays().values())], aval)
     if aval.dtype == float0:
         return np.zeros(aval.shape, float0)
     zero = aval.dtype.type(0)
@@ -158,4 +162,11 @@ def add_tangents(x: Value, y: Value) -> Value:
     """
     if type(x) is Zero:
         return y
-    return x if type(y) is Zero else add_any_p.bind(x, y)
+    if type(y) is Zero:
+        return x
+    return add_any_p.bind(x, y) if type(x) not in own_types else _sum_of_own(x, y)
+
+
+def _sum_of_own(x: Value, y: Value) -> Value:
+    """Return the sum of two values of one own type, array by array."""
+    return raised([add_any_p.bind(a, b) for a, b in zip(lowered(x), lowered(y))], typeof(x))

@@ -26,6 +26,8 @@ from calque_core.ops.meshes.varying import as_varying
 from calque_core.staging.stage import JaxprTrace, stage
 from calque_core.traces.trace import Trace, current_trace
 from calque_core.types.avals import typeof
+from calque_core.types.own_types import is_own
+from calque_core.types.type_queries import same_type, same_types
 from calque_pytree import PyTreeDef, keystr, tree_flatten_with_path, tree_leaves
 
 Value = Any
@@ -143,8 +145,9 @@ def _may_become(before: Types, after: Types) -> bool:
 
 def _may_take_dtype(before: Any, after: Any) -> bool:
     """Tell whether a carry is of the type `after`, or weak and takes its dtype."""
-    is_weak = before.weak_type and before.shape == after.shape
-    return before is after or (is_weak and may_take(before.dtype, after.dtype))
+    if not before.weak_type or is_own(after):
+        return bool(before == after)
+    return before is after or (before.shape == after.shape and may_take(before.dtype, after.dtype))
 
 
 def _derived_types(body: Body, before: Types, after: Types, num_xs: int) -> tuple[Types, Types] | None:
@@ -226,7 +229,7 @@ def check_step(verb: str, carry: Sequence[Any], after: Sequence[Any]) -> None:
 
     Raises: TypeError with both types.
     """
-    if [(a.shape, a.dtype) for a in carry] != [(a.shape, a.dtype) for a in after]:
+    if not same_types(carry, after):
         before, result = (", ".join(str(a) for a in types) for types in (carry, after))
         raise TypeError(
             f"{verb}: the body changes the types of the carry from ({before}) to ({result}). They must stay the same."
@@ -265,14 +268,21 @@ def check_carry_type(caller: str, step: str, path: str, before: Any, after: Any)
     Of two weak types, the type before the step must be able to take that after it: a Python loop gives the latter.
     Raises: TypeError that names the step, the leaf, its types before and after.
     """
-    is_joined = before.weak_type and may_take(before.dtype, after.dtype)
-    is_joined = is_joined or (after.weak_type and not before.weak_type and may_take(after.dtype, before.dtype))
-    if after.shape != before.shape or (after.dtype != before.dtype and not is_joined):
+    if not same_type(before, after) and not _is_joined(before, after):
         raise TypeError(
             f"{caller}: {step} changes the type of the carry{path} from {before} to "
             f"{after}; it must stay the same. Start with {after.strip_weak_type()}, or convert the result of the step "
             f"to {before.strip_weak_type()}."
         )
+
+
+def _is_joined(before: Any, after: Any) -> bool:
+    """Tell whether one of two types, of one shape, is weak and can take the dtype of the other."""
+    if is_own(before) or is_own(after) or before.shape != after.shape:
+        return False
+    if before.weak_type:
+        return may_take(before.dtype, after.dtype)
+    return after.weak_type and may_take(after.dtype, before.dtype)
 
 
 def add_step(error: FloatingPointError | CheckError, verb: str, step: int, place: str) -> None:

@@ -17,6 +17,7 @@ from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Literal
 from calque_core.ops.elementwise.operands import promoted_type
 from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.types.avals import shaped_array
+from calque_core.types.own_types import is_own
 
 Types = Sequence[Any]
 
@@ -35,6 +36,8 @@ def derived_types(jaxpr: Jaxpr, in_avals: Types) -> list[Any] | None:
     """
     if any(aval.vma != v.aval.vma for v, aval in zip(jaxpr.invars, in_avals)):
         return None
+    if any(is_own(x.aval) for eqn in jaxpr.eqns for x in (*eqn.invars, *eqn.outvars)):
+        return None
     types: dict[Atom, Any] = {v: aval for v, aval in zip(jaxpr.invars, in_avals) if aval is not v.aval}
     lost_dtypes = {v.aval.dtype for v in types} - {aval.dtype for aval in types.values()}
     for eqn in jaxpr.eqns:
@@ -43,7 +46,11 @@ def derived_types(jaxpr: Jaxpr, in_avals: Types) -> list[Any] | None:
             types.update({v: aval for v in eqn.outvars if aval is not v.aval})
     outs = [types.get(v, v.aval) if type(v) is not Literal else v.aval for v in jaxpr.outvars]
     # The function may have read a lost dtype from its weak arguments.
-    return None if any(aval is None or (not aval.weak_type and aval.dtype in lost_dtypes) for aval in outs) else outs
+    return (
+        None
+        if any(aval is None or is_own(aval) or (not aval.weak_type and aval.dtype in lost_dtypes) for aval in outs)
+        else outs
+    )
 
 
 def _derived_type(eqn: JaxprEqn, avals: Types) -> Any:

@@ -34,13 +34,15 @@ from calque_core.ops.calls.loops import (
     trace_step,
     with_carry_types,
 )
+from calque_core.ops.calls.own_values import item_of, stacked
 from calque_core.ops.elementwise.convert import narrow
 from calque_core.ops.elementwise.weakness import as_declared, strong
 from calque_core.ops.meshes.varying import fit_loop, fits
-from calque_core.ops.shapes.joining import stack
 from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import shaped_array, typeof
+from calque_core.types.avals import NO_AXES, typeof
+from calque_core.types.own_types import is_own
+from calque_core.types.type_queries import leading_size, with_leading_axis, without_leading_axis
 from calque_pytree import PyTreeDef, tree_flatten, tree_map, tree_structure
 
 Value = Any
@@ -50,23 +52,18 @@ scan_p.takes_weak = True
 control_flow.add(scan_p)
 
 
-def slice_aval(aval: Any) -> Any:
-    """Return the type of one slice along the leading axis."""
-    return shaped_array(aval.shape[1:], aval.dtype).varying(aval.vma)
-
-
 @scan_p.def_abstract_eval
 def scan_abstract_eval(
     *avals: Any, jaxpr: Jaxpr, length: int, num_carry: int, num_consts: int, reverse: bool, unroll: int
 ) -> list[Any]:
     num_fixed = num_consts + num_carry
     for aval in avals[num_fixed:]:
-        if not aval.shape or aval.shape[0] != length:
+        if leading_size(aval) != length:
             raise TypeError(f"scan of length {length} got an input {aval}. Its leading axis must have size {length}.")
-    check_operands("scan", jaxpr, [*avals[:num_fixed], *(slice_aval(aval) for aval in avals[num_fixed:])])
+    check_operands("scan", jaxpr, [*avals[:num_fixed], *(without_leading_axis(aval) for aval in avals[num_fixed:])])
     carry = jaxpr.out_avals[:num_carry]
     check_step("scan", avals[num_consts:num_fixed], carry)
-    return [*carry, *(shaped_array((length, *aval.shape), aval.dtype) for aval in jaxpr.out_avals[num_carry:])]
+    return [*carry, *(with_leading_axis(aval, length).varying(NO_AXES) for aval in jaxpr.out_avals[num_carry:])]
 
 
 @scan_p.def_impl
@@ -76,6 +73,8 @@ def scan_impl(
     consts = args[:num_consts]
     carry = list(map(as_declared, args[num_consts : num_consts + num_carry], jaxpr.out_avals))
     xs = args[num_consts + num_carry :]
+    if any(map(is_own, (*jaxpr.in_avals[num_consts + num_carry :], *jaxpr.out_avals[num_carry:]))):
+        return _scan_own(jaxpr, consts, carry, xs, range(length)[::-1] if reverse else range(length))
     stacked = [np.empty((length, *aval.shape), aval.dtype) for aval in jaxpr.out_avals[num_carry:]]
     for step, i in enumerate(reversed(range(length)) if reverse else range(length)):
         try:
@@ -87,6 +86,25 @@ def scan_impl(
         for ys, y in zip(stacked, outs[num_carry:]):
             ys[i] = y
     return [*carry, *stacked]
+
+
+def _scan_own(
+    jaxpr: Jaxpr, consts: Sequence[Value], carry: list[Value], xs: Sequence[Value], order: range
+) -> list[Value]:
+    """Evaluate a loop with inputs or results of own types."""
+    num_carry, rows = len(carry), []
+    for step, i in enumerate(order):
+        try:
+            outs = run_again(jaxpr, *consts, *carry, *[item_of(x, i) for x in xs])
+        except (FloatingPointError, CheckError) as error:
+            add_step(error, "scan", step, where())
+            raise
+        carry = outs[:num_carry]
+        rows.append(outs[num_carry:])
+    if order.step < 0:
+        rows.reverse()
+    avals = jaxpr.out_avals[num_carry:]
+    return [*carry, *(stacked([row[i] for row in rows], aval) for i, aval in enumerate(avals))]
 
 
 def dce_scan(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
@@ -111,6 +129,12 @@ def dce_scan(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], J
 
 
 scan_p.def_rule("dce", dce_scan)
+
+
+@scan_p.def_rule("lower_values")
+def lower_scan(count: Callable[[int, int], int], *, num_consts: int, num_carry: int, **params: Any) -> dict[str, Any]:
+    num_fixed = num_consts + num_carry
+    return params | {"num_consts": count(0, num_consts), "num_carry": count(num_consts, num_fixed)}
 
 
 @scan_p.def_rule("fit")
@@ -186,7 +210,7 @@ def _bind_traced(
 ) -> tuple[Sequence[Value], PyTreeDef]:
     """Trace the step for leaves `carry` and `xs`, and bind the loop; return its results and the structure of the ys."""
     check = lambda body: check_carry(caller, f, carry_tree, _split_pair(caller, f, body.out_tree)[0])
-    slices = [slice_aval(typeof(x)) for x in xs]
+    slices = [without_leading_axis(typeof(x)) for x in xs]
     body, types = trace_step("scan", f, in_tree, [typeof(x) for x in carry], slices, check)
     carry = list(map(as_carry, carry, types))
     _, ys_tree = _split_pair(caller, f, body.out_tree)
@@ -209,7 +233,7 @@ def _run_by_python(
     """Return the results of `scan` by one call of `f` per step, on values."""
     carry, carry_tree, ys = init, tree_structure(init), []
     for i in order:
-        result = f(carry, tree_map(lambda x: x[i], xs))  # noqa: B023  called at once
+        result = f(carry, tree_map(lambda x: item_of(x, i), xs))  # noqa: B023  called at once
         check_carry(caller, f, carry_tree, _split_pair(caller, f, tree_structure(result))[0])
         carry, y = tree_map(as_dtype_of, carry, result[0]), result[1]
         ys.append(y)
@@ -219,7 +243,8 @@ def _run_by_python(
 
 
 def _stack_results(*ys: Value) -> Value:
-    return stack([strong(y) for y in ys])
+    ys = tuple(map(strong, ys))
+    return stacked(ys, typeof(ys[0]))
 
 
 def _length(caller: str, xs: Any, length: int | None) -> int:
@@ -231,16 +256,16 @@ def _length(caller: str, xs: Any, length: int | None) -> int:
     steps = None if length is None else _count(caller, "length", length, 0)
     first = f"length={length}"
     for name, leaf in zip(leaf_names("xs", xs), leaves):
-        shape = typeof(leaf).shape
-        if not shape:
+        size = leading_size(typeof(leaf))
+        if size is None:
             raise TypeError(f"{caller}: {name} is {typeof(leaf)}, which has no leading axis. Close over it instead.")
-        if steps is not None and shape[0] != steps:
+        if steps is not None and size != steps:
             raise ValueError(
-                f"{caller}: the leading axis of {name} has size {shape[0]}, but {first} requires {steps} steps. All "
+                f"{caller}: the leading axis of {name} has size {size}, but {first} requires {steps} steps. All "
                 "inputs must have one leading size."
             )
         if steps is None:
-            steps, first = shape[0], f"the leading axis of {name}"
+            steps, first = size, f"the leading axis of {name}"
     if steps is None:
         raise ValueError(f"{caller} got neither inputs nor a length. Give xs, or length.")
     return steps

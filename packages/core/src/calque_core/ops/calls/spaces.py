@@ -17,7 +17,7 @@ from calque_core.frames.source import describe_function
 from calque_core.ops.calls.loops import strong_leaves
 from calque_core.ops.meshes.varying import as_varying
 from calque_core.types.avals import NO_AXES, is_array_like, typeof
-from calque_core.types.dtypes import is_float
+from calque_core.types.type_queries import has_tangent, same_type
 from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_structure
 
 Value = Any
@@ -43,7 +43,7 @@ class Space(NamedTuple):
         self.check_structure(source, returned)
         for i, (leaf, aval) in enumerate(zip(tree_leaves(returned), self.avals)):
             leaf_aval = typeof(leaf) if is_array_like(leaf) else None
-            if leaf_aval is None or leaf_aval.shape != aval.shape or leaf_aval.dtype != aval.dtype:
+            if leaf_aval is None or not same_type(leaf_aval, aval):
                 raise TypeError(
                     f"{source} returned {describe_value(leaf)} for {leaf_names(self.name, returned)[i]}, which is "
                     f"{aval}. Return the shapes and dtypes of {self.name}."
@@ -121,7 +121,7 @@ def check_floating(caller: str, names: Callable[[], Sequence[str]], avals: Seque
     Raises: TypeError that names the first value whose dtype is not floating.
     """
     for i, aval in enumerate(avals):
-        if not is_float(aval.dtype):
+        if not has_tangent(aval):
             raise TypeError(
                 f"{caller}: {names()[i]} is {aval}, not of a floating dtype. Convert it to a floating dtype."
             )

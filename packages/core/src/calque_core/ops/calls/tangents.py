@@ -16,8 +16,9 @@ from calque_core.frames.source import describe_function
 from calque_core.ops.calls.linear import Zero, zero_of
 from calque_core.ops.elementwise.convert import narrow
 from calque_core.traces.trace import Trace
-from calque_core.types.avals import is_array_like, typeof
+from calque_core.types.avals import ShapedArray, is_array_like, typeof
 from calque_core.types.dtypes import float0
+from calque_core.types.type_queries import same_type
 from calque_pytree import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_structure
 
 Value = Any
@@ -83,6 +84,9 @@ def tangent_leaves(caller: str, name: str, avals: Sequence[Any], tree: PyTreeDef
         check_same_structure(caller, name, tree, tangents)
     leaves = [*narrow(leaves)]
     for i, (leaf, aval) in enumerate(zip(leaves, avals)):
+        if type(aval) is not ShapedArray:
+            leaves[i] = _tangent(caller, name, partial(_leaf, name, tangents, i), aval, leaf)
+            continue
         shape, dtype = aval.shape, aval.dtype
         if type(leaf) is np.ndarray and leaf.shape == shape and leaf.dtype is dtype and aval.kind in "fc":
             continue  # nearly always, as is the next line; 1 us sooner
@@ -98,7 +102,7 @@ def _tangent(caller: str, name: str, leaf_name: Callable[[], str], primal_aval: 
     tangent_aval = primal_aval.to_tangent_aval()
     if type(leaf) is Zero:
         return leaf
-    if tangent_aval.dtype == float0:
+    if type(tangent_aval) is ShapedArray and tangent_aval.dtype == float0:
         if getattr(leaf, "dtype", None) == float0 and np.shape(leaf) == tangent_aval.shape:
             return zero_of(tangent_aval)
         raise TypeError(
@@ -114,11 +118,9 @@ def _of_type(caller: str, name: str, leaf_name: Callable[[], str], aval: Any, le
             f"{caller}: {leaf_name()} is {describe_value(leaf)}, which is not an array or a scalar. Give {aval}."
         )
     leaf_aval = typeof(leaf)
-    if leaf_aval.shape != aval.shape or leaf_aval.dtype != aval.dtype:
-        raise TypeError(
-            f"{caller}: {leaf_name()} is {leaf_aval}, but {aval} is needed. "
-            f"Give it the shape and dtype of its {_origin(name)}."
-        )
+    if not same_type(leaf_aval, aval):
+        advice = f"Give it the shape and dtype of its {_origin(name)}" if type(aval) is ShapedArray else "Convert it"
+        raise TypeError(f"{caller}: {leaf_name()} is {leaf_aval}, but {aval} is needed. {advice}.")
     return leaf
 
 

@@ -126,6 +126,14 @@ def dce_while(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], 
 while_p.def_rule("dce", dce_while)
 
 
+@while_p.def_rule("lower_values")
+def lower_while(
+    count: Callable[[int, int], int], *, cond_nconsts: int, body_nconsts: int, **params: Any
+) -> dict[str, Any]:
+    num_consts = cond_nconsts + body_nconsts
+    return params | {"cond_nconsts": count(0, cond_nconsts), "body_nconsts": count(cond_nconsts, num_consts)}
+
+
 @while_p.def_rule("fit")
 def fit_while(args: Sequence[Value], params: dict[str, Any]) -> tuple[Sequence[Value], dict[str, Any]]:
     """Make operands, the condition and the body vary along the same axes of a mesh."""

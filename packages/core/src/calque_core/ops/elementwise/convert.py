@@ -15,7 +15,7 @@ from calque_core.context import here
 from calque_core.frames.source import where
 from calque_core.primitives.conversion import convert_element_type_p as convert_element_type_p  # noqa: PLC0414  for `lax`
 from calque_core.primitives.primitive import Primitive, bind_checked
-from calque_core.types.avals import ShapedArray, is_array_like, shaped_array, typeof
+from calque_core.types.avals import ShapedArray, is_array_like, own_types, shaped_array, typeof
 from calque_core.types.dtypes import REGISTERED, canonicalize_dtype, dtype_name, kind_of, native_array
 from calque_core.types.limits import bit_width, iinfo, wide_dtype
 from calque_core.types.stand_in import ShapeDtypeStruct
@@ -175,7 +175,10 @@ def stop_gradient_abstract_eval(x_aval: ShapedArray) -> ShapedArray:
     return x_aval.strip_weak_type()
 
 
-stop_gradient_p.def_impl(lambda x: np.asarray(x)[()], leaf=True)
+stop_gradient_p.def_impl(lambda x: x if type(x) in own_types else np.asarray(x)[()], leaf=True)
+
+
+stop_gradient_p.def_rule("lower_values", lambda count: None)
 
 
 def stop_gradient(x: Value) -> Value:

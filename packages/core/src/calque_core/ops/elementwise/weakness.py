@@ -98,4 +98,6 @@ def convert_to(x: Value, aval: ShapedArray) -> Value:
     """Return a value with the dtype and the weakness of `aval`; a Python scalar is converted without an operation."""
     if aval.weak_type:
         return weak(x, scalar_kind(aval))
+    if type(aval) is not ShapedArray:
+        return x
     return aval.dtype.type(x) if type(x) in PYTHON_SCALARS else convert_element_type(x, aval.dtype)

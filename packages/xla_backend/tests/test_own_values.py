@@ -1,0 +1,183 @@
+"""Values of own types at the edge of compiled programs: a program takes and gives their arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calque_core import (
+    MissingRuleError,
+    OwnType,
+    Primitive,
+    ShapedArray,
+    config,
+    lax,
+    make_jaxpr,
+    register_aval,
+    typeof,
+)
+from calque_xla_backend import Array, block_until_ready, device_get, device_put, devices, export, jit, pmap
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The numbers from `low` to `high`."""
+
+    low: Any
+    high: Any
+
+    def __add__(self, other):
+        return Interval(self.low + other.low, self.high + other.high)
+
+    def __mul__(self, factor):
+        return Interval(self.low * factor, self.high * factor)
+
+    @property
+    def width(self):
+        return self.high - self.low
+
+
+@dataclass(frozen=True)
+class IntervalType(OwnType):
+    """The type of intervals, closed or not."""
+
+    shape: tuple
+
+    @classmethod
+    def of(cls, x):
+        return cls(np.shape(x.low))
+
+    def arrays(self):
+        return dict.fromkeys(("low", "high"), ShapedArray(self.shape, np.float64))
+
+
+register_aval(Interval, IntervalType)
+
+hull_p = Primitive("hull")
+hull_p.def_abstract_eval(lambda x, y: x)
+hull_p.def_rule("decomposition", lambda x, y: Interval(np.minimum(x.low, y.low), np.maximum(x.high, y.high)))
+
+opaque_p = Primitive("opaque")
+opaque_p.def_abstract_eval(lambda x: x)
+opaque_p.def_impl(lambda x: x)
+
+
+def interval(start=0.0, n=3):
+    low = np.arange(n) + start
+    return Interval(low, low + 2.0)
+
+
+def same(x, y):
+    np.testing.assert_array_equal(x.low, y.low)
+    np.testing.assert_array_equal(x.high, y.high)
+
+
+def test_arguments_and_results_are_values_with_device_arrays():
+    out = jit(lambda x: x + x)(interval())
+
+    assert type(out) is Interval
+    assert type(out.low) is Array
+    same(out, interval() + interval())
+    same(jit(lambda x: x * 2.0)(out), out * 2.0)
+    same(jit(lambda x: {"a": x, "b": [x.width]})(interval())["a"], interval())
+    same(jit(lambda a, b: Interval(a, b))(interval().low, interval().high), interval())
+
+
+def test_there_is_one_program_for_each_type():
+    double = jit(lambda x: x * 2.0)
+    for x in (interval(), interval(1.0), device_put(interval())):
+        same(double(x), x * 2.0)
+    assert double.cache_info() == (1, 1)
+
+    double(interval(n=5))
+    assert double.cache_info() == (2, 2)
+
+
+CAPTURED = interval(5.0)
+PROGRAMS = {
+    "primitive": lambda x: hull_p.bind(x, x * 2.0),
+    "constant": lambda x: hull_p.bind(x, CAPTURED),
+    "scan": lambda x: lax.scan(lambda c, _: (c + x, c), x, length=3),
+    "inputs": lambda x: lax.scan(lambda c, y: (c + y, c.width), x, Interval(np.ones((2, 3)), np.ones((2, 3)))),
+    "cond": lambda x: lax.cond(x.low[0] > 1.0, lambda x: x, lambda x: hull_p.bind(x, CAPTURED), x),
+    "while": lambda x: lax.while_loop(lambda c: c.high[0] < 9.0, lambda c: c * 2.0, x),
+    "jit": lambda x: jit(lambda y: y * 3.0)(x).width,
+    "inside": lambda x: Interval(x.low, x.high).width,
+    "weak": lambda x: Interval(0.0, 1.0),
+    "untouched": lambda x: x,
+}
+
+
+@pytest.mark.parametrize("fun", PROGRAMS.values(), ids=PROGRAMS)
+def test_compiled_programs_give_what_evaluation_gives(fun):
+    x = interval()
+    got, expected = jit(fun)(x), fun(x)
+
+    for a, b in zip(leaves(got), leaves(expected), strict=True):
+        assert typeof(a).dtype == typeof(b).dtype
+        np.testing.assert_allclose(a, b)
+
+
+def leaves(x):
+    if isinstance(x, (tuple, list)):
+        return [a for item in x for a in leaves(item)]
+    return [x.low, x.high] if isinstance(x, Interval) else [x]
+
+
+def test_a_program_with_such_a_constant_alone_takes_the_fast_path():
+    add = jit(lambda y: y + CAPTURED.low + hull_p.bind(CAPTURED, CAPTURED).width)
+
+    np.testing.assert_array_equal(add(np.ones(3)), 1.0 + CAPTURED.low + 2.0)
+    assert add.cache_info() == (1, 1)
+
+
+def test_an_equation_of_jit_is_evaluated_by_its_compiler():
+    program = make_jaxpr(jit(lambda x: x * 2.0))(interval())
+
+    assert [eqn.primitive.name for eqn in program.eqns] == ["jit"]
+    assert program.eqns[0].invars[0].aval is IntervalType((3,))
+
+
+def test_a_primitive_without_a_decomposition_is_named():
+    with pytest.raises(MissingRuleError, match=r"'opaque' at test_own_values.* has an operand or a result"):
+        jit(opaque_p.bind)(interval())
+
+
+def test_a_value_that_is_not_as_its_type_says_is_refused():
+    with pytest.raises(TypeError, match=r"the array high of a value of type interval\[3\].* is float32\[3\]"):
+        jit(lambda x: x)(Interval(np.ones(3), np.ones(3, np.float32)))
+
+
+def test_programs_ahead_of_time_take_arrays():
+    double = jit(lambda x: x * 2.0)
+
+    assert double.eval_shape(interval()) is IntervalType((3,))
+    assert double.trace(interval()).jaxpr.in_avals == [IntervalType((3,))]
+    for refused in (lambda: double.lower(interval()), lambda: export(double)(interval())):
+        with pytest.raises(
+            TypeError, match=r"takes or gives values of own types, and a program that is compiled ahead"
+        ):
+            refused()
+    with pytest.raises(TypeError, match=r"no array"):
+        pmap(lambda x: x)(interval(n=1))
+
+
+def test_values_move_to_devices_and_back():
+    x = device_put(interval(), devices()[0])
+
+    assert type(x.low) is Array
+    assert block_until_ready(x) is x
+    assert type(device_get(x).high) is np.ndarray
+    same(device_get(x), interval())
+
+
+def test_narrow_settings_and_debugging():
+    with config.enable_x64(False):
+        assert jit(lambda x: x * 2.0)(interval()).low.dtype == np.float32
+    with config.debug_nans(True), pytest.raises(FloatingPointError, match="log"):
+        jit(lambda x: Interval(np.log(x.low - 1.0), x.high))(interval())
+    with config.disable_jit(True):
+        same(jit(lambda x: x * 2.0)(interval()), interval() * 2.0)
