@@ -14,7 +14,7 @@ from typing import Any
 
 from calque_core import Primitive, Trace, ValueTrace, moveaxis, tracing, typeof
 from calque_core.extend import is_float, missing_rule, where
-from calque_laplacian.derived import differentiated_results, first_order_results, results_of_rule
+from calque_laplacian.derived import Rule, differentiated_results, first_order_results, results_of_rule
 from calque_laplacian.linear import bilinear_results, linear_results, results_of
 from calque_laplacian.sparsity import dense, sparse_results
 from calque_laplacian.triple import InnerProduct, Triple, Value, with_zeros
@@ -93,6 +93,14 @@ class LaplacianTrace(ValueTrace):
             raise error
         return NotImplemented
 
+    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> list[Value]:
+        """Process a solver, which holds programs, by its derivative rule: its steps have other derivatives."""
+        rules = primitive.adapted
+        is_solver = rules["interpret"] is not None and rules["jvp"] is not None
+        if is_solver and rules["value"] is None and rules[self.kind] is None and any(map(self.owns, args)):
+            return self.by_rule(lambda primals, tangents: rules["jvp"](primals, tangents, **params), args)
+        return super().process_primitive(primitive, args, params)
+
     def process_custom_derivative(
         self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: Params
     ) -> list[Value]:
@@ -110,10 +118,14 @@ class LaplacianTrace(ValueTrace):
                 f"laplacian of {rules.name}{where()}: it has a derivative rule for reverse mode only, and a "
                 "Laplacian is computed forward. Give the function a custom_jvp rule in place of the custom_vjp rule."
             )
+        return self.by_rule(rules.jvp, args)
+
+    def by_rule(self, rule: Rule, args: Sequence[Value]) -> list[Value]:
+        """Return the results of a function by its derivative rule, `rule(primals, tangents)`."""
         operands = [dense(self.unwrap(x), self.n) for x in args]
         with tracing(self.parent):
             if self.is_first_order:
-                outs = first_order_results(rules.jvp, operands)
+                outs = first_order_results(rule, operands)
             else:
-                outs = differentiated_results(self, rules.jvp, operands)
+                outs = differentiated_results(self, rule, operands)
         return [self.wrap(out, typeof(out.value)) for out in outs]
