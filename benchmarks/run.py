@@ -23,6 +23,7 @@ import device
 import eager
 import first_calls
 import imports
+import laplacian
 import loops
 import many_devices
 import memory
@@ -35,7 +36,7 @@ from table import HEADER, LIBRARIES, Row, aligned, cells, record, select
 
 ORDER = [
     *(module.__name__ for module in (imports, eager, device, tracing, compiled, loops, trees)),
-    *(module.__name__ for module in (many_devices, first_calls, second_process, memory)),
+    *(module.__name__ for module in (many_devices, first_calls, second_process, memory, laplacian)),
 ]
 
 

@@ -85,7 +85,7 @@ def chosen_inputs(caller: str, argnums: int | Sequence[int], args: Sequence[Any]
 
 def check_real(caller: str, name: str, leaf: Value) -> None:
     """Check that an input is an array of real floats.  Raises: TypeError."""
-    aval = typeof(leaf)
+    aval = typeof(leaf).strip_weak_type()
     if aval.kind == "c":
         raise TypeError(
             f"{caller}: {name} is complex, {aval}, and a Laplacian sums over real inputs. Pass the real and the "

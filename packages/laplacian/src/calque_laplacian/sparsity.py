@@ -105,7 +105,7 @@ def kept(part: Value, mask: Value) -> Value:
 def summed(x: Triple, axes: Shape, n: int) -> Triple:
     """Return the sum along axes with a row for each input: a product of the rows with a matrix of zeros and ones.
 
-    It adds m elements for each; with all n rows first, most summands would be zeros.
+    It adds m elements for each; with all n rows first, most terms would be zeros.
     """
     aval = typeof(x.value)
     varied = [axis for axis in range(aval.ndim) if axis in axes or x.inputs.shape[axis + 1] > 1]
