@@ -119,7 +119,9 @@ NAMES = {
         "select_and_scatter select_and_scatter_add select_and_scatter_add_p select_and_scatter_p"
     ),
     "calque_sparse": "",
-    "calque_laplacian": "ForwardLaplacian InnerProduct LaplacianTrace Triple defelementwise deflinear forward_laplacian laplacian",
+    "calque_laplacian": (
+        "ForwardLaplacian InnerProduct LaplacianTrace Triple defelementwise deflinear forward_laplacian laplacian"
+    ),
     "calque_harvest": "",
     "calque_bounds": "",
     "calque_numpy": (
