@@ -60,6 +60,11 @@ class LaplacianTrace(ValueTrace):
         value, jacobian, laplacian = arrays
         return Triple(value, moveaxis(jacobian, typeof(value).ndim, 0), laplacian)
 
+    def applies(self, primitive: Primitive) -> bool:
+        """Apply the derivative rule of a solver, which holds programs: its steps have other derivatives."""
+        rules = primitive.adapted
+        return super().applies(primitive) or (rules["jvp"] is not None and rules["value"] is None)
+
     def apply(self, primitive: Primitive, values: Sequence[Triple], params: Params) -> Any:
         """Return the results of a primitive on triples, or `NotImplemented` to have it decomposed."""
         if primitive.linearity == "constant" or all(x.jacobian is None for x in values):
@@ -92,14 +97,6 @@ class LaplacianTrace(ValueTrace):
             error.add_note("A rule of kind 'jvp' serves, too. Import calque_autodiff for those of core.")
             raise error
         return NotImplemented
-
-    def process_primitive(self, primitive: Primitive, args: Sequence[Value], params: Params) -> list[Value]:
-        """Process a solver, which holds programs, by its derivative rule: its steps have other derivatives."""
-        rules = primitive.adapted
-        is_solver = rules["interpret"] is not None and rules["jvp"] is not None
-        if is_solver and rules["value"] is None and rules[self.kind] is None and any(map(self.owns, args)):
-            return self.by_rule(lambda primals, tangents: rules["jvp"](primals, tangents, **params), args)
-        return super().process_primitive(primitive, args, params)
 
     def process_custom_derivative(
         self, primitive: Primitive, fun: Callable[..., Sequence[Value]], args: Sequence[Value], params: Params
