@@ -24,6 +24,7 @@ import eager
 import first_calls
 import harvesting
 import imports
+import laplacian
 import loops
 import many_devices
 import memory
@@ -36,7 +37,7 @@ from table import HEADER, LIBRARIES, Row, aligned, cells, record, select
 
 ORDER = [
     *(module.__name__ for module in (imports, eager, device, tracing, compiled, loops, trees)),
-    *(module.__name__ for module in (many_devices, first_calls, second_process, memory, harvesting)),
+    *(module.__name__ for module in (many_devices, first_calls, second_process, memory, laplacian, harvesting)),
 ]
 
 

@@ -161,7 +161,9 @@ def sibling_names() -> str:
     for path, names in names_by_module().items():
         pieces = textwrap.wrap(" ".join(names), 108) or [""]
         texts = [f'        "{piece} "' for piece in pieces[:-1]] + [f'        "{pieces[-1]}"']
-        lines += [f'    "{path}": "{pieces[0]}",'] if len(pieces) == 1 else [f'    "{path}": (', *texts, "    ),"]
+        line = f'    "{path}": "{pieces[0]}",'
+        fits = len(pieces) == 1 and len(line) <= 120
+        lines += [line] if fits else [f'    "{path}": (', *texts, "    ),"]
     return "\n".join([*lines, "}", ""])
 
 

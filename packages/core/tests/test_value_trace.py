@@ -174,6 +174,26 @@ def test_a_primitive_of_several_programs_runs_the_one_that_computes_or_is_refuse
         names(TagTrace, f)
 
 
+def test_a_class_may_apply_itself_what_holds_programs():
+    solver_p = Primitive("solver", multiple_results=True)
+    solver_p.def_abstract_eval(lambda x, *, steps: [x])
+    solver_p.def_impl(lambda x, *, steps: [np.sqrt(x)])
+    solver_p.def_rule("interpret", lambda run, x, *, steps: run(steps, x))
+
+    class Applying(TagTrace):
+        def applies(self, primitive):
+            return primitive is solver_p or super().applies(primitive)
+
+        def apply(self, primitive, values, params):
+            if primitive is not solver_p:
+                return super().apply(primitive, values, params)
+            return [Tagged(solver_p.bind(values[0].array, **params)[0], 7)]
+
+    f = lambda x: np.sin(solver_p.bind(x, steps=core.make_jaxpr(np.sin)(np.float64(1.0)))[0])
+    assert tagged(f, np.float64(4.0), trace_class=Applying) == (np.sin(2.0), 7)
+    assert tagged(f, np.float64(4.0)) == (np.sin(np.sin(4.0)), 0)
+
+
 def test_without_a_predicate_python_control_flow_asks_to_define_it():
     class Silent(ValueTrace):
         verb = "silent"

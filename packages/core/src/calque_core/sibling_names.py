@@ -119,7 +119,9 @@ NAMES = {
         "select_and_scatter select_and_scatter_add select_and_scatter_add_p select_and_scatter_p"
     ),
     "calque_sparse": "",
-    "calque_laplacian": "",
+    "calque_laplacian": (
+        "ForwardLaplacian InnerProduct LaplacianTrace Triple defelementwise deflinear forward_laplacian laplacian"
+    ),
     "calque_harvest": (
         "HarvestTrace call_and_reap harvest nest plant reap site_p site_tangent_p sow sow_cotangent sow_cotangent_p "
         "sow_p"

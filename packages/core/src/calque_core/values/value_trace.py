@@ -142,6 +142,14 @@ class ValueTrace(Trace):
         outs = rule(*values, **params)
         return outs if primitive.multiple_results else [outs]
 
+    def applies(self, primitive: Primitive) -> bool:
+        """Tell whether `apply` processes a primitive also where it holds programs; if not, their operations are.
+
+        The default asks whether the table `kind` has a rule for it.  A transformation that differentiates answers yes
+        for a solver with a derivative rule: the steps of a solver have other derivatives than the solution.
+        """
+        return primitive.adapted[self.kind] is not None
+
     def to_arrays(self, value: Value) -> ArraysAndStatic:
         """Return the arrays of a value and its static item: a hashable object, or None.
 
@@ -231,7 +239,7 @@ class ValueTrace(Trace):
     def process_primitive(self, primitive: Primitive, args: Sequence[Array], params: dict[str, Any]) -> list[Array]:
         if not any(map(self.owns, args)):
             return hand_down(self.parent, primitive, args, params)
-        if primitive.adapted[self.kind] is None:
+        if not self.applies(primitive):
             value_rule = primitive.adapted["value"]
             if value_rule is not None:
                 return value_rule(self, tuple(args), **params)  # type: ignore[no-any-return]

@@ -1,0 +1,137 @@
+"""`laplacian` and `forward_laplacian`: sums of second derivatives in one forward pass.
+
+Source: Li et al. (2024), A computational framework for neural network-based variational Monte Carlo with Forward
+Laplacian.
+
+Read next: `inputs.py` for arguments and weights, `laplacian_trace.py` for the trace that applies the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calque_core import api_boundary, current_trace, moveaxis, tracing, typeof
+from calque_core.extend import check_arrays, check_callable, describe_function, is_float
+from calque_core.lax import reshape, slice_in_dim
+from calque_laplacian import rules as _rules  # noqa: F401  the rules of core's primitives
+from calque_laplacian.inputs import Inputs, chosen_inputs, weights_of
+from calque_laplacian.laplacian_trace import LaplacianTrace
+from calque_laplacian.sparsity import dense
+from calque_laplacian.triple import InnerProduct, Triple, Value, with_zeros
+from calque_pytree import keystr, tree_flatten_with_path, tree_structure
+
+Argnums = int | Sequence[int]
+
+
+class ForwardLaplacian(NamedTuple):
+    """The value, the gradient and the Laplacian of a function, from one pass."""
+
+    value: Any
+    gradient: Any
+    laplacian: Any
+
+
+@api_boundary
+def laplacian(fun: Callable[..., Any], argnums: Argnums = 0, *, weights: Any = None) -> Callable[..., Any]:
+    """Return a function that computes the Laplacian of `fun`: the sum of its second derivatives in all inputs.
+
+    `argnums` chooses the arguments whose elements are the inputs: pytrees of real floating arrays.  With `weights`, the
+    result is sum_ij A_ij d_i d_j: `weights` is a number, or a tree of numbers and arrays like the arguments, the
+    diagonal of A; or the matrix A, with one row for each input, in the order of the leaves.  The result has the
+    structure, shapes and dtypes of the result of `fun`.
+    Raises: TypeError if an argument is not of real floats, or a result is not floating; ValueError if the weights do
+    not fit.
+
+    >>> import numpy as np
+    >>> from calque_laplacian import laplacian
+    >>> laplacian(lambda x: np.sum(x * x * x))(np.array([1.0, 2.0]))
+    np.float64(18.0)
+    >>> mixed = np.array([[0.0, 0.5], [0.5, 0.0]])
+    >>> laplacian(lambda x: x[0] * x[0] * x[1], weights=mixed)(np.array([2.0, 1.0]))
+    np.float64(4.0)
+    """
+    return _transform(fun, argnums, weights, lambda inputs, tree, triples: tree.unflatten([x[2] for x in triples]))
+
+
+@api_boundary
+def forward_laplacian(
+    fun: Callable[..., Any], argnums: Argnums = 0, *, weights: Any = None
+) -> Callable[..., ForwardLaplacian]:
+    """Return a function that computes the value, the gradient and the Laplacian of `fun` in one pass.
+
+    The options are those of `laplacian`.  In place of each leaf of the result of `fun`, of shape [*s], the gradient has
+    the structure of the argument (a tuple of structures if `argnums` is a sequence), with leaves [*s, *t] for inputs of
+    shape [*t].
+    Raises: as `laplacian`.
+
+    >>> import numpy as np
+    >>> from calque_laplacian import forward_laplacian
+    >>> forward_laplacian(lambda x: np.sum(x * x * x))(np.array([1.0, 2.0]))
+    ForwardLaplacian(value=np.float64(9.0), gradient=array([ 3., 12.]), laplacian=np.float64(18.0))
+    """
+    return _transform(fun, argnums, weights, all_parts)
+
+
+def _transform(
+    fun: Callable[..., Any], argnums: Argnums, weights: Any, finish: Callable[..., Any]
+) -> Callable[..., Any]:
+    check_callable(fun, "laplacian")
+    caller = f"laplacian of {describe_function(fun)}"
+
+    @wraps(fun)
+    @api_boundary
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        inputs = chosen_inputs(caller, argnums, args)
+        inner = InnerProduct(weights_of(caller, weights, inputs))
+        with tracing(LaplacianTrace(current_trace(), inputs.size, inner)) as trace:
+            tracers = [trace.wrap(x, typeof(x.value)) for x in inputs.triples(is_sparse=weights is None)]
+            out = fun(*inputs.put(args, tracers), **kwargs)
+            triples = [trace.unwrap(x) for x in checked_results(caller, out)]
+        separate = [without_shared(with_zeros(dense(x, inputs.size), inputs.size), inputs.leaves) for x in triples]
+        return finish(inputs, tree_structure(out), separate)
+
+    return transformed
+
+
+def all_parts(inputs: Inputs, tree: Any, triples: Sequence[Triple]) -> ForwardLaplacian:
+    """Return value, gradient and Laplacian in the structure of the result."""
+    gradients = [inputs.arrange(parts_of(inputs, x.jacobian)) for x in triples]
+    values, _, laplacians, _ = zip(*triples) if triples else [()] * 4
+    return ForwardLaplacian(*map(tree.unflatten, (values, gradients, laplacians)))
+
+
+def parts_of(inputs: Inputs, jacobian: Value) -> list[Value]:
+    """Return the derivatives with respect to each leaf.  Shapes: jacobian [n, *s] -> [*s, *t] for a leaf [*t]."""
+    out_shape, parts, start = typeof(jacobian).shape[1:], [], 0
+    columns = moveaxis(jacobian, 0, len(out_shape))
+    for leaf in inputs.leaves:
+        aval = typeof(leaf)
+        part = slice_in_dim(columns, start, start + aval.size, axis=len(out_shape))
+        parts.append(reshape(part, (*out_shape, *aval.shape)))
+        start += aval.size
+    return parts
+
+
+def checked_results(caller: str, out: Any) -> list[Value]:
+    """Return the leaves of the result.  Raises: TypeError if one is not floating."""
+    paths, _ = tree_flatten_with_path(out)
+    check_arrays([x for _, x in paths], lambda: [f"the result{keystr(path)}" for path, _ in paths], caller)
+    for path, x in paths:
+        if not is_float(typeof(x).dtype):
+            raise TypeError(
+                f"{caller}: the result{keystr(path)} is of type {typeof(x)}, which has no derivative. Return floating "
+                "arrays, or convert it with astype."
+            )
+    return [x for _, x in paths]
+
+
+def without_shared(x: Triple, leaves: Sequence[Value]) -> Triple:
+    """Return the triple with a value of its own, where it is memory of an argument's."""
+    is_shared = isinstance(x.value, np.ndarray) and any(
+        isinstance(leaf, np.ndarray) and np.may_share_memory(x.value, leaf) for leaf in leaves
+    )
+    return x._replace(value=x.value.copy()) if is_shared else x
