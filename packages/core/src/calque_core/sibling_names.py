@@ -121,7 +121,7 @@ NAMES = {
     "calque_sparse": "",
     "calque_laplacian": "",
     "calque_harvest": "",
-    "calque_bounds": "",
+    "calque_bounds": "BoundsTrace Interval Taylor TaylorTrace bounds def_growing outward taylor_bounds",
     "calque_numpy": (
         "abs absolute acos acosh add all allclose amax amin angle any append apply_along_axis apply_over_axes arange "
         "arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argpartition argsort argwhere around "
