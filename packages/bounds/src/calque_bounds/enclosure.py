@@ -18,7 +18,7 @@ import numpy as np
 from calque_bounds import rules_taylor as _rules_taylor  # noqa: F401  the rules of kind "taylor"
 from calque_bounds.bounds_trace import BoundsTrace
 from calque_bounds.interval import Interval, check_dtype, enclose, no_nan
-from calque_bounds.series import instantiate
+from calque_bounds.series import instantiate, plus
 from calque_bounds.taylor_trace import TaylorTrace
 from calque_core import api_boundary, current_trace, is_tracer, lax, tracing, typeof
 from calque_core.extend import check_callable, describe_function, integer, is_float, of_one_dtype
@@ -215,11 +215,16 @@ def taylor_form(trace: BoundsTrace, f: Function, box: Box, degree: int) -> list[
     distances = [lax.sub(x, c) if is_float(typeof(x).dtype) else None for x, c in zip(xs, centres)]
     if box.is_number:  # the powers of one number are narrower than products of directions
         powers = [lax.integer_pow(distances[0], k) for k in range(degree + 1)]
-        outs, _ = coefficients(trace, f, box, [1.0], degree)
-        return [reduce(lax.add, map(lax.mul, series, powers)) for series in outs]
+        return [reduce(plus, map(scaled, series, powers)) for series in coefficients(trace, f, box, [1.0], degree)[0]]
     outs, _ = coefficients(trace, f, box, distances, degree)
-    slopes = slope_sums(trace, f, box, centres if degree > 1 else xs, distances)
-    return [reduce(lax.add, [series[0], slope, *series[2:]]) for series, slope in zip(outs, slopes)]
+    slopes = slope_sums(trace, f, box, centres if degree > 1 else xs, distances) or [None] * len(outs)
+    return [reduce(plus, [series[0], slope, *series[2:]]) for series, slope in zip(outs, slopes)]
+
+
+def scaled(x: Value, distance: Value) -> Value:
+    """Return a coefficient of a result times a distance of an argument, in the dtype of the result."""
+    dtype = typeof(x).dtype
+    return lax.mul(x, lax.convert_element_type(distance, dtype)) if is_float(dtype) else x
 
 
 def slope_sums(
@@ -232,9 +237,9 @@ def slope_sums(
             unit = np.zeros(typeof(distance).shape, typeof(distance).dtype)
             unit[index] = 1.0
             directions = [unit if k == place else None for k in range(len(bases))]
-            outs, _ = series_of(trace, f, box, bases, directions, 1)
-            terms.append([lax.mul(series[1], distance[index]) for series in outs])
-    return [reduce(lax.add, column) for column in zip(*terms)]
+            results, _ = series_of(trace, f, box, bases, directions, 1)
+            terms.append([scaled(series[1], distance[index]) for series in results])
+    return [reduce(plus, column) for column in zip(*terms)]
 
 
 def centre_of(x: Interval) -> Value:

@@ -4,10 +4,10 @@ One idea: every operation rounds to the nearest float, in evaluation and in comp
 outward by more than its error: by `|z| c + step`, computed with the operations of the program itself.
 
 - `c` counts the ulps of the operation, and one for the rounding of the move.  No step of the proof needs an order of
-  operations or a rounding that a compiler may change: two operations contracted to one leave out a rounding, and no more.
-- `step` is twice the smallest normal number over the machine epsilon.  It covers results that a compiled program flushes to
-  zero.  Beside a number of this size, floats are multiples of the smallest normal number: so no bound is subnormal,
-  and a compiled program takes none for zero when it reads it.
+  operations or a rounding that a compiler may change: two operations that it contracts to one leave out a rounding.
+- `step` is twice the smallest normal number over the machine epsilon.  It covers results that a compiled program
+  flushes to zero.  Floats of this size are multiples of the smallest normal number: so no bound is subnormal, and a
+  compiled program takes none for zero when it reads it.
 - Where the sign of a result is known, a bound does not move beyond zero.
 - A bound is never NaN; a lower bound is never +inf, and an upper bound never -inf.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core import lax
+from calque_core import lax, typeof
 
 Value = Any
 Coefficient = Any  # an array, or None
@@ -111,6 +111,7 @@ def integral(start: Value, slope: Series, xs: Series) -> Series:
 def power(start: Value, xs: Series, exponent: Value, divisor: float = 1.0) -> Series:
     """Return the series of y = x**r, which begins with `start`, for r = exponent / divisor, from x y' = r y x'."""
     ys: Series = [start]
+    exponent = lax.convert_element_type(exponent, typeof(xs[0]).dtype)
     for k in range(1, len(xs)):
         total = None
         for j in range(1, k + 1):

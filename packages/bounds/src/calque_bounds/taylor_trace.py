@@ -73,7 +73,7 @@ def linear_series(primitive: Primitive, values: Sequence[Series], params: dict[s
     is_moving = [typeof(x[0]).kind == "f" for x in values]
     outs: list[Any] = []
     for k in range(len(values[0])):
-        if all(x[k] is None for x, moves in zip(values, is_moving) if moves):
+        if k and all(x[k] is None for x, moves in zip(values, is_moving) if moves):
             outs.append(None)
             continue
         operands = [instantiate(x[k], x[0]) if moves else x[0] for x, moves in zip(values, is_moving)]
