@@ -51,6 +51,7 @@ PROGRAMS = [*(row for rows in OPERATIONS.values() for row in rows), *COMPOSITES]
 # Functions that remember their results.  Each says why its answers cannot differ between settings.
 REMEMBERING = {
     "calque_core.distributions.facade_fault": "what is installed",
+    "calque_bounds.interval.floats": "constants of a dtype",
     "calque_core.ops.elementwise.pieces.join_pieces.<locals>.<lambda>": "tables of coefficients in double precision",
     "calque_core.known.run._compiled": "the text of a function, no dtype",
     "calque_core.saved.expressions._modules_with": "names of modules",

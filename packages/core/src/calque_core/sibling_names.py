@@ -126,7 +126,7 @@ NAMES = {
         "HarvestTrace call_and_reap harvest nest plant reap site_p site_tangent_p sow sow_cotangent sow_cotangent_p "
         "sow_p"
     ),
-    "calque_bounds": "",
+    "calque_bounds": "BoundsTrace Interval Taylor TaylorTrace bounds def_growing outward taylor_bounds",
     "calque_numpy": (
         "abs absolute acos acosh add all allclose amax amin angle any append apply_along_axis apply_over_axes arange "
         "arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argpartition argsort argwhere around "
