@@ -99,10 +99,10 @@ def _not_linear(caller: str, error: MissingRuleError) -> str:
         return f"{caller}: the function is not linear. {text}"
     if error.hole:
         advice = f"There is none because {error.hole}. Transpose a linear function; for any other function, use vjp."
-        return f"{caller}: the function is not linear, because of {culprit}: {text}. {advice}"
+        return f"{caller}: the function is not linear, because of {culprit}: {text.rstrip('.')}. {advice}"
     advice = f"If it is linear, give it a transpose rule, calque_autodiff.deftranspose({error.primitive}_p, fn)"
     advice += "; otherwise use vjp."
-    return f"{caller}: {culprit} is not known to be linear: {text}. {advice}"
+    return f"{caller}: {culprit} is not known to be linear: {text.rstrip('.')}. {advice}"
 
 
 def _check_no_constant(caller: str, jaxpr: Jaxpr, linear: Sequence[JaxprEqn], known: Mapping[Var, Value]) -> None:
