@@ -22,9 +22,13 @@ from calque_core.ops.calls.custom_closures import (
     _evaluate,
     after_consts,
 )
+from calque_core.ops.calls.linear import zero_tangent
 from calque_core.record import Record
 from calque_core.saved.values import Data, UnwritableError, read_type, write_type
+from calque_core.staging.stage import stage
 from calque_core.types.dtypes import is_float
+
+Value = Any
 
 # From rules to data
 
@@ -42,7 +46,50 @@ def closed_rules(rules: CustomRules, in_avals: Sequence[Any]) -> tuple[int, Clos
     if type(adapter) is _AfterConsts:
         count, closed = closed_rules(adapter.rules, in_avals[adapter.count :])
         return count + adapter.count, closed
-    return 0, adapter if type(adapter) is ClosedRules else ClosedRules(rules, [], in_avals)
+    if type(adapter) is ClosedRules:
+        return 0, adapter
+    return 0, _holding(rules, in_avals) if rules.num_held else ClosedRules(rules, [], in_avals)
+
+
+def _holding(rules: CustomRules, in_avals: Sequence[Any]) -> ClosedRules:
+    """Return rules as programs that hold their leading operands, which the function closes over.
+
+    For example, the rules of a batch are run on batches of these values.
+    Raises: UnwritableError if a rule cannot be traced.
+    """
+    closed: list[ClosedRules] = []
+
+    def trace(*values: Value) -> list[Value]:
+        others = rules.through(_Holding(values), ("held", len(values)))
+        closed.append(ClosedRules(others, list(values), in_avals[len(values) :]))
+        _trace_rules(rules.name, closed[0])
+        return []
+
+    stage(trace, in_avals[: rules.num_held], verb="jaxpr_to_dict")
+    return closed[0]
+
+
+class _Holding:
+    """Rules whose leading operands are values that have no derivative."""
+
+    def __init__(self, values: Sequence[Value]) -> None:
+        self.values = values
+
+    def jvp(self, rule: Any, primals: Sequence[Value], tangents: Sequence[Value]) -> Any:
+        return rule([*self.values, *primals], [*map(zero_tangent, self.values), *tangents])
+
+    def fwd(self, rule: Any, primals: Sequence[Value], nonzeros: Sequence[bool]) -> Any:
+        count = len(self.values)
+        outs, residuals, bwd = rule([*self.values, *primals], [*[False] * count, *nonzeros])
+        return outs, residuals, lambda res, cts: bwd(res, cts)[count:]
+
+
+def _trace_rules(name: str, closed: ClosedRules) -> None:
+    """Trace the rules.  Raises: UnwritableError if one cannot be traced."""
+    try:
+        closed.trace_rules()
+    except Exception as error:
+        raise UnwritableError(f"a derivative rule of {name}, which cannot be traced ({error})") from error
 
 
 def write_rules(name: str, after: int, closed: ClosedRules, program: Callable[[Jaxpr], int]) -> Data:
@@ -51,10 +98,7 @@ def write_rules(name: str, after: int, closed: ClosedRules, program: Callable[[J
     Raises: UnwritableError if a rule cannot be traced.
     """
     if not closed.programs:
-        try:
-            closed.trace_rules()
-        except Exception as error:
-            raise UnwritableError(f"a derivative rule of {name}, which cannot be traced ({error})") from error
+        _trace_rules(name, closed)
     programs = {kind: _write_program(rule, program) for kind, rule in closed.programs.items()}
     types = [write_type(aval) for aval in closed.in_avals]
     held = len(closed.tracers)

@@ -32,7 +32,9 @@ def custom_call_on_values(
     """Hand a call on the arrays of the values to the parent."""
     arrays, layouts = flatten_values(trace, args)
     call = _ValueCall(trace, layouts)
-    params = {"rules": rules.through(call, ("value", type(trace), trace.tag, tuple(layouts)))}
+    adapted = rules.through(call, ("value", type(trace), trace.tag, tuple(layouts)))
+    adapted.num_held = 0  # a value may be several arrays
+    params = {"rules": adapted}
     outs = hand_custom_down(trace.parent, primitive, partial(call.function, fun), arrays, params)
     assert len(call.out_layouts) > 0 or not outs, "neither the function nor a rule has run"
     return unflatten_values(trace, call.out_layouts, outs)

@@ -60,12 +60,12 @@ class CustomRules:
     this axis.
     `functions` are the Python objects behind the rules, the function first; they may close over tracers.  Rules with
     equal `key` are equal.  `closure` says, after the name, that the function closes over a value that is being
-    differentiated, and what to do.
+    differentiated, and what to do; `num_held` is how many leading operands are values that it closes over.
 
     Immutable by convention, and compared by identity.  A frozen dataclass would cost 1 ms at every import.
     """
 
-    __slots__ = ("batch", "closure", "functions", "fwd", "jvp", "key", "name", "transpose")
+    __slots__ = ("batch", "closure", "functions", "fwd", "jvp", "key", "name", "num_held", "transpose")
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class CustomRules:
         transpose: Backward | None = None,
     ) -> None:
         self.name, self.key, self.functions, self.closure = name, key, functions, _CLOSURE
-        self.jvp, self.fwd, self.batch, self.transpose = jvp, fwd, batch, transpose
+        self.jvp, self.fwd, self.batch, self.transpose, self.num_held = jvp, fwd, batch, transpose, 0
 
     @property
     def has_derivative(self) -> bool:
@@ -101,7 +101,7 @@ class CustomRules:
             fwd=None if self.fwd is None else partial(adapter.fwd, self.fwd),
             transpose=None if self.transpose is None else partial(adapter.transpose, self.transpose),
         )
-        adapted.closure = self.closure if closure is None else closure
+        adapted.closure, adapted.num_held = self.closure if closure is None else closure, self.num_held
         return adapted
 
     def derived(self, key: Hashable, batch: BatchRule) -> CustomRules:
@@ -173,7 +173,9 @@ def after_consts(rules: CustomRules, count: int) -> CustomRules:
 
     These values have no derivative: the rules differentiate with respect to arguments only.
     """
-    return rules.through(_AfterConsts(rules, count), ("after", count)) if count else rules
+    after = rules.through(_AfterConsts(rules, count), ("after", count)) if count else rules
+    after.num_held += count
+    return after
 
 
 class _AfterConsts:
@@ -245,9 +247,8 @@ def _closed_once(rules: CustomRules, in_avals: Sequence[Any], search: Search, ke
     key_with_objects = (key, *map(id, search.objects))  # a variable of the closure may have been assigned since
     closed, _ = memo.get(key_with_objects, (None, ()))
     if closed is None:
-        closed = ClosedRules(rules, search.tracers, in_avals)
         innermost = trace.memo if isinstance(trace, JaxprTrace) else {}
-        innermost[key] = closed
+        closed = innermost[key] = ClosedRules(rules, search.tracers, in_avals)
         try:
             closed.trace_rules()
         finally:
@@ -325,11 +326,10 @@ class ClosedRules:
     def __init__(
         self, held: CustomRules, tracers: list[Tracer], in_avals: Sequence[Any], evaluate: Evaluate = _evaluate
     ) -> None:
-        self.evaluate = evaluate
-        self.held, self.tracers, self.in_avals = held, tracers, list(in_avals)
+        self.evaluate, self.held, self.tracers, self.in_avals = evaluate, held, tracers, list(in_avals)
         self.programs: dict[str, RuleProgram] = {}
         self.rules = held.through(self, ("closed", tuple(in_avals)))
-        self.rules.functions = ()  # the tracers that they held are operands
+        self.rules.functions, self.rules.num_held = (), len(tracers)  # the tracers that they held are operands
 
     def program(self, name: str) -> RuleProgram:
         """Return the program of one rule."""
