@@ -45,7 +45,7 @@ def noted(example):
     return run
 
 
-@pytest.mark.sampled(keep=0.05)
+@pytest.mark.sampled(keep=0.02)
 @pytest.mark.parametrize(("program", "name"), CASES, ids=[f"{p.name}-{name}" for p, name in CASES])
 def test_each_transformation_gives_each_value_once(program, name):
     example = program.example(program.widest)
@@ -66,7 +66,7 @@ def test_each_transformation_gives_each_value_once(program, name):
         assert_close([reaps[key]], [column[0] if is_one else np.stack(column)], tolerance)
 
 
-@pytest.mark.sampled(keep=0.05)
+@pytest.mark.sampled(keep=0.02)
 @pytest.mark.parametrize("program", PROGRAMS, ids=[p.name for p in PROGRAMS])
 def test_planting_each_value_changes_nothing(program):
     example = program.example(program.widest)

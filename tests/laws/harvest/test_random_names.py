@@ -47,7 +47,7 @@ def loss(f):
 @drawn
 @given(parts)
 def test_names_give_the_values_of_the_program_by_hand(is_drawn, chosen):
-    if not is_drawn(chosen, 0.08):
+    if not is_drawn(chosen, 0.04):
         return
     f = program(chosen)
     out, values = by_hand(chosen, X, N)
@@ -77,7 +77,7 @@ def test_derivatives_give_the_values_once(is_drawn, chosen):
 @drawn
 @given(parts)
 def test_a_batch_has_the_values_of_its_elements(is_drawn, chosen):
-    if not is_drawn(chosen, 0.05):
+    if not is_drawn(chosen, 0.04):
         return
     f, xs = program(chosen), np.stack([X, -X, 2.0 * X])
     values = [by_hand(chosen, x, N)[1] for x in xs]
@@ -97,7 +97,7 @@ def test_a_batch_has_the_values_of_its_elements(is_drawn, chosen):
 @drawn
 @given(parts)
 def test_planting_the_values_changes_nothing(is_drawn, chosen):
-    if not is_drawn(chosen, 0.06):
+    if not is_drawn(chosen, 0.04):
         return
     f = program(chosen)
     out, values = call_and_reap(f)(X, N)
@@ -112,7 +112,7 @@ def test_planting_the_values_changes_nothing(is_drawn, chosen):
 @drawn
 @given(parts, st.integers(0, 9))
 def test_a_planted_value_is_a_constant_inside_and_outside(is_drawn, chosen, which):
-    if not is_drawn((chosen, which), 0.06):
+    if not is_drawn((chosen, which), 0.04):
         return
     f = loss(program(chosen))
     values = reap(f)(X, N)

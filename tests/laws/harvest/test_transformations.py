@@ -86,14 +86,16 @@ def with_both(value, *, name, mode):
 @given(parts)
 def test_a_cotangent_is_the_derivative_by_the_planted_value(is_drawn, chosen):
     chosen = [(kind, body) for kind, body in chosen if KINDS[kind][0] == "strict" and kind != "custom_jvp"]
-    if not chosen or not is_drawn(chosen, 0.08):
+    if not chosen or not is_drawn(chosen, 0.05):
         return
     total = lambda x: (program(chosen, with_both)(x, N) ** 2).sum()
     values, bars = reap(total)(X), reap(grad(total), tag="bars")(X)
     for name, value in values.items():
         expected = grad(lambda v, name=name: plant(total)({name: v}, X))(value)
-        bar = bars.get(name, np.zeros(SHAPE))  # no cotangent arrives before a value that is forgotten
-        np.testing.assert_allclose(bar, expected, rtol=1e-9, atol=1e-14)
+        if name in bars:
+            np.testing.assert_allclose(bars[name], expected, rtol=1e-9, atol=1e-14)
+        else:  # the loss does not depend on the value, or the value does not depend on the argument
+            assert not expected.any() or np.array_equal(reap(total)(2.0 * X)[name], value)
 
 
 def stepped(x):

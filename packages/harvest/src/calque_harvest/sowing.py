@@ -52,8 +52,9 @@ def sow(value: T, *, name: str, tag: str = TAG, mode: str = "strict") -> T:
 def sow_cotangent(value: T, *, name: str, tag: str = TAG, mode: str = "strict") -> T:
     """Return `value`, a pytree of arrays, and give a name to the cotangent that arrives there in reverse mode.
 
-    The harvest of a gradient has it among its values: `reap(grad(f))`.  A place that no cotangent
-    reaches gives no value; a place in a loop needs the mode "clobber" or "append".
+    The harvest of a gradient has it among its values: `reap(grad(f))`.  A value that does not depend on the arguments
+    of the derivative, or on which the result does not depend, has no cotangent; a place in a loop needs the mode
+    "clobber" or "append".
     Raises: as `sow`.
 
     >>> from calque_core import make_jaxpr
