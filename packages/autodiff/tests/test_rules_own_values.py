@@ -287,3 +287,22 @@ def test_a_value_that_is_constant_has_a_zero():
 
     same(dots[1], X * 0.0)
     assert Zero(IntervalType((2,))).shape == (2,)
+
+
+def test_results_share_no_memory_with_primals():
+    x = Interval(np.ones(2), np.ones(2))
+    out, out_dot = jvp(lambda x: x, (x,), (x,))
+    (bar,) = vjp(lambda x: x, x)[1](x)
+
+    for value in (out, out_dot, bar):
+        value.low[:] = 5.0
+        value.high[:] = 5.0
+    same(x, Interval(np.ones(2), np.ones(2)))
+
+
+def test_a_derivative_keeps_the_numbers_of_its_primal():
+    x = Interval(np.ones(2), np.full(2, 3.0))
+    _, push = linearize(cubes, x)
+    x.low[:] = 100.0
+
+    same(push(T), jvp(cubes, (Interval(np.ones(2), np.full(2, 3.0)),), (T,))[1])

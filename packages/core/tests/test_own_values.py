@@ -502,6 +502,17 @@ def test_axes_move_with_those_of_the_arrays():
     assert same(raised(lowered(x), typeof(x)), x)
 
 
+def test_results_share_no_memory_with_arguments():
+    x = interval(2)
+    for out in (lax.cond(True, lambda x: x, lambda x: x, x), lax.scan(lambda c, _: (c, None), x, length=0)[0]):
+        out.low[:] = 9.0
+        assert same(x, interval(2))
+    first, second = lax.cond(True, lambda x: (x, x.low), lambda x: (x, x.low), x)
+    second[:] = 9.0
+    assert same(first, interval(2))
+    assert same(x, interval(2))
+
+
 def test_callbacks_get_the_values(capsys):
     debug.print("{x}", x=interval())
     width = io_callback(lambda x: x.width, ShapeDtypeStruct((), np.float64), interval())

@@ -14,7 +14,7 @@ import numpy as np
 
 from calque_core.memory.captures import BETWEEN, Copied, behind, held_arrays, is_held, is_writable, view_chain
 from calque_core.types.array_methods import ArrayMethods
-from calque_core.types.avals import NUMPY_SCALARS
+from calque_core.types.avals import NUMPY_SCALARS, own_types, typeof
 from calque_pytree import tree_flatten, tree_leaves
 
 T = TypeVar("T")
@@ -47,6 +47,8 @@ def copy_shared(results: Sequence[Value], *reserved: Iterable[Value]) -> list[Va
     >>> np.shares_memory(x, y), np.shares_memory(x, z), w
     (False, False, array([1., 1.]))
     """
+    if own_types and any(map(_is_own, (*results, *(x for values in reserved for x in values)))):
+        return _copy_shared_own(results, reserved)
     separate, owner_ids = list(results), None
     for i, x in enumerate(results):
         if isinstance(x, np.ndarray):
@@ -59,6 +61,34 @@ def copy_shared(results: Sequence[Value], *reserved: Iterable[Value]) -> list[Va
                 separate[i] = x.view()
             owner_ids.add(id(memory_owner))
     return separate
+
+
+def _copy_shared_own(results: Sequence[Value], reserved: Sequence[Iterable[Value]]) -> list[Value]:
+    """Return as `copy_shared`, where a value of an own type counts as its arrays."""
+    arrays = copy_shared(
+        [a for x in results for a in _arrays(x)], *[[a for x in r for a in _arrays(x)] for r in reserved]
+    )
+    remaining = iter(arrays)
+    return [_with_arrays(x, [next(remaining) for _ in _arrays(x)]) for x in results]
+
+
+def _is_own(x: Value) -> bool:
+    """Tell whether `x` is a value of an own type, and no tracer."""
+    return type(x) in own_types and not isinstance(x, ArrayMethods)
+
+
+def _arrays(x: Value) -> list[Value]:
+    return [getattr(x, name) for name in typeof(x).arrays()] if _is_own(x) else [x]
+
+
+def _with_arrays(x: Value, arrays: Sequence[Value]) -> Value:
+    """Return a value with other arrays; `x` itself, if its arrays are the same."""
+    if not _is_own(x):
+        return arrays[0]
+    aval = typeof(x)
+    if all(a is b for a, b in zip(_arrays(x), arrays)):
+        return x
+    return aval.make(**dict(zip(aval.arrays(), arrays)))
 
 
 def _owner_ids(reserved: Iterable[Iterable[Value]]) -> set[int]:
@@ -79,6 +109,8 @@ def copy_writable(results: Sequence[Value]) -> list[Value]:
     >>> copy_writable([x, 1.0])[0] is x
     False
     """
+    if own_types and any(map(_is_own, results)):
+        return [_with_arrays(x, copy_writable(_arrays(x))) if _is_own(x) else copy_writable([x])[0] for x in results]
     return [(x.copy() if is_writable(x) else x.view()) if isinstance(x, np.ndarray) else x for x in results]
 
 
