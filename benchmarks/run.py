@@ -31,13 +31,15 @@ import memory
 import second_process
 import tracing
 import trees
+import verified
 from kits import installed
 from measure import FULL, QUICK
 from table import HEADER, LIBRARIES, Row, aligned, cells, record, select
 
 ORDER = [
     *(module.__name__ for module in (imports, eager, device, tracing, compiled, loops, trees)),
-    *(module.__name__ for module in (many_devices, first_calls, second_process, memory, laplacian, harvesting)),
+    *(module.__name__ for module in (many_devices, first_calls, second_process, memory)),
+    *(module.__name__ for module in (laplacian, harvesting, verified)),
 ]
 
 

@@ -66,7 +66,7 @@ def main() -> None:
     left.plot(x, wave(x), linewidth=1.0)
     left.hlines(np.zeros(len(roots)), *roots.T, color="C1", linewidth=4)
     left.set(xlabel="x", title=f"{len(roots)} roots, each in an interval of its own")
-    grid = np.meshgrid(*[np.linspace(-1.25, 1.25, 300)] * 2)
+    grid = np.meshgrid(*[np.linspace(-1.25, 1.25, 90)] * 2)
     right.imshow(hills(grid), origin="lower", extent=(-1.25, 1.25) * 2, cmap="gray", alpha=0.4)
     for k, size in ((4, 5), (5, 4), (7, 3)):
         right.plot(*kept[k].T, "s", markersize=size, label=f"level {k + 1}: {len(kept[k])} boxes")

@@ -31,7 +31,7 @@ def bounds_of(row):
     return bounds(f), jit(bounds(f))
 
 
-@pytest.mark.sampled(keep=0.008)
+@pytest.mark.sampled(keep=0.006)
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("row", OF_LAX, ids=lambda row: row.name)

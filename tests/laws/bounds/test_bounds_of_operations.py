@@ -44,7 +44,7 @@ def check_refusal(error, evaluator):
     assert named & REFUSED or any(reason in words for reason in reasons), words
 
 
-@pytest.mark.sampled(keep=0.03)
+@pytest.mark.sampled(keep=0.004)
 @pytest.mark.parametrize("evaluator", ["evaluated", "compiled", "degree 1"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda row: row.name)

@@ -33,7 +33,7 @@ def exact_values(f, lower, upper, rng):
     return values
 
 
-@pytest.mark.sampled(keep=0.02)
+@pytest.mark.sampled(keep=0.01)
 @pytest.mark.parametrize("seed", range(300))
 def test_no_value_of_a_random_program_lies_outside(seed):
     rng = np.random.default_rng(seed)
@@ -49,7 +49,7 @@ def test_no_value_of_a_random_program_lies_outside(seed):
                 assert_inside(low, high, value)
 
 
-@pytest.mark.sampled(keep=0.02)
+@pytest.mark.sampled(keep=0.01)
 @pytest.mark.parametrize("seed", range(300, 400))
 def test_mapped_bounds_are_bounds(seed):
     rng = np.random.default_rng(seed)
@@ -62,7 +62,7 @@ def test_mapped_bounds_are_bounds(seed):
                 assert_inside(low[k], high[k], value)
 
 
-@pytest.mark.sampled(keep=0.02)
+@pytest.mark.sampled(keep=0.01)
 @pytest.mark.parametrize("seed", range(400, 500))
 def test_no_value_of_a_random_program_lies_outside_of_its_taylor_series(seed):
     rng = np.random.default_rng(seed)
