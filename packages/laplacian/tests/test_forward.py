@@ -6,6 +6,7 @@ from differences import laplacian_by_differences
 
 from calque_core import lax, typeof
 from calque_laplacian import ForwardLaplacian, forward_laplacian, laplacian
+from calque_pytree import tree_leaves
 
 X = np.array([0.3, -0.5, 2.0])
 
@@ -71,10 +72,17 @@ def test_no_inputs_and_one_input():
     assert laplacian(lambda x: lax.sin(x))(0.5) == -np.sin(0.5)
 
 
-def test_the_result_shares_no_memory_with_an_argument():
+def test_results_share_no_memory_with_an_argument_or_with_each_other():
     x = X.copy()
-    result = forward_laplacian(lambda x: lax.reshape(x, (3, 1)))(x)
-    assert not any(np.may_share_memory(part, x) for part in result)
+
+    def twice(x):
+        y = lax.square(x)
+        return lax.reshape(x, (3, 1)), y, lax.reshape(y, (3, 1))
+
+    arrays = [x, *tree_leaves(forward_laplacian(twice)(x))]
+    assert not any(np.may_share_memory(a, b) for i, a in enumerate(arrays) for b in arrays[:i])
+    first, _, last = laplacian(twice)(x)
+    assert not np.may_share_memory(first, last)
 
 
 def test_complex_values_of_real_inputs():

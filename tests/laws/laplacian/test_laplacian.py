@@ -14,7 +14,7 @@ from transformations import PLAIN, TRANSFORMATIONS, batch_of, is_mapped
 
 from calque_autodiff import custom_jvp, custom_vjp, grad, jvp
 from calque_batching import vmap
-from calque_core import check_jaxpr, eval_jaxpr, lax, make_jaxpr, typeof
+from calque_core import UnexpectedTracerError, check_jaxpr, eval_jaxpr, lax, make_jaxpr, typeof
 from calque_laplacian import forward_laplacian, laplacian
 from calque_pytree import tree_leaves
 from calque_xla_backend import jit
@@ -275,3 +275,17 @@ def test_a_rule_for_reverse_mode_alone_is_refused():
     for f in (lambda x: np.sum(backwards(x)), jit(lambda x: np.sum(backwards(x)))):
         with pytest.raises(NotImplementedError, match="reverse mode only"):
             laplacian(f)(X)
+
+
+def test_a_function_whose_rule_does_not_cover_a_captured_value_is_refused():
+    def closing(x):
+        scaled = custom_jvp(lambda y: y * x[0, 0])
+        scaled.defjvp(lambda ys, y_dots: (scaled(*ys), y_dots[0]))
+        return scaled(np.float64(2.0)) * np.sum(x)
+
+    for f in (closing, jit(closing)):
+        with pytest.raises(UnexpectedTracerError):
+            laplacian(f)(X)
+    inert = custom_jvp(lambda y: y * 2.0)
+    inert.defjvp(lambda ys, y_dots: (inert(*ys), y_dots[0]))
+    assert laplacian(lambda x: np.sum(inert(3.0) * x**2))(X) == 6.0 * 2.0 * X.size

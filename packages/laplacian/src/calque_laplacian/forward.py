@@ -16,13 +16,13 @@ import numpy as np
 
 from calque_core import api_boundary, current_trace, moveaxis, tracing, typeof
 from calque_core.extend import check_arrays, check_callable, describe_function, is_float
-from calque_core.lax import reshape, slice_in_dim
+from calque_core.lax import reshape, slice_in_dim, zeros_like
 from calque_laplacian import rules as _rules  # noqa: F401  the rules of core's primitives
 from calque_laplacian.inputs import Inputs, chosen_inputs, weights_of
 from calque_laplacian.laplacian_trace import LaplacianTrace
 from calque_laplacian.sparsity import dense
 from calque_laplacian.triple import InnerProduct, Triple, Value, with_zeros
-from calque_pytree import keystr, tree_flatten_with_path, tree_structure
+from calque_pytree import keystr, tree_flatten, tree_flatten_with_path, tree_structure
 
 Argnums = int | Sequence[int]
 
@@ -54,7 +54,7 @@ def laplacian(fun: Callable[..., Any], argnums: Argnums = 0, *, weights: Any = N
     >>> laplacian(lambda x: x[0] * x[0] * x[1], weights=mixed)(np.array([2.0, 1.0]))
     np.float64(4.0)
     """
-    return _transform(fun, argnums, weights, lambda inputs, tree, triples: tree.unflatten([x[2] for x in triples]))
+    return _transform(fun, argnums, weights, laplacians)
 
 
 @api_boundary
@@ -91,17 +91,22 @@ def _transform(
             tracers = [trace.wrap(x, typeof(x.value)) for x in inputs.triples(is_sparse=weights is None)]
             out = fun(*inputs.put(args, tracers), **kwargs)
             triples = [trace.unwrap(x) for x in checked_results(caller, out)]
-        separate = [without_shared(with_zeros(dense(x, inputs.size), inputs.size), inputs.leaves) for x in triples]
-        return finish(inputs, tree_structure(out), separate)
+        leaves, tree = tree_flatten(finish(inputs, tree_structure(out), triples))
+        return tree.unflatten(separate(leaves, inputs.leaves))
 
     return transformed
 
 
+def laplacians(inputs: Inputs, tree: Any, triples: Sequence[Triple]) -> Any:
+    """Return the Laplacians in the structure of the result."""
+    return tree.unflatten([zeros_like(x.value) if x.laplacian is None else x.laplacian for x in triples])
+
+
 def all_parts(inputs: Inputs, tree: Any, triples: Sequence[Triple]) -> ForwardLaplacian:
     """Return value, gradient and Laplacian in the structure of the result."""
-    gradients = [inputs.arrange(parts_of(inputs, x.jacobian)) for x in triples]
-    values, _, laplacians, _ = zip(*triples) if triples else [()] * 4
-    return ForwardLaplacian(*map(tree.unflatten, (values, gradients, laplacians)))
+    whole = [with_zeros(dense(x, inputs.size), inputs.size) for x in triples]
+    gradients = [inputs.arrange(parts_of(inputs, x.jacobian)) for x in whole]
+    return ForwardLaplacian(*map(tree.unflatten, ([x.value for x in whole], gradients, [x.laplacian for x in whole])))
 
 
 def parts_of(inputs: Inputs, jacobian: Value) -> list[Value]:
@@ -129,9 +134,12 @@ def checked_results(caller: str, out: Any) -> list[Value]:
     return [x for _, x in paths]
 
 
-def without_shared(x: Triple, leaves: Sequence[Value]) -> Triple:
-    """Return the triple with a value of its own, where it is memory of an argument's."""
-    is_shared = isinstance(x.value, np.ndarray) and any(
-        isinstance(leaf, np.ndarray) and np.may_share_memory(x.value, leaf) for leaf in leaves
-    )
-    return x._replace(value=x.value.copy()) if is_shared else x
+def separate(results: Sequence[Value], held: Sequence[Value]) -> list[Value]:
+    """Return the results; an array that may share memory with an earlier one, or with `held`, is copied."""
+    seen, separated = [x for x in held if isinstance(x, np.ndarray)], []
+    for x in results:
+        is_shared = isinstance(x, np.ndarray) and any(np.may_share_memory(x, array) for array in seen)
+        separated.append(x.copy() if is_shared else x)
+        if isinstance(x, np.ndarray):
+            seen.append(separated[-1])
+    return separated

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from calque_core import Primitive, Trace, ValueTrace, moveaxis, tracing, typeof
+from calque_core import Primitive, Trace, ValueTrace, hand_custom_down, moveaxis, tracing, typeof
 from calque_core.extend import is_float, missing_rule, where
 from calque_laplacian.derived import Rule, differentiated_results, first_order_results, results_of_rule
 from calque_laplacian.linear import bilinear_results, linear_results, results_of
@@ -103,13 +103,14 @@ class LaplacianTrace(ValueTrace):
     ) -> list[Value]:
         """Return the results of a function with derivative rules, by its rule for forward mode.
 
-        Raises: NotImplementedError if it has a rule for reverse mode only.
+        Raises: NotImplementedError if it has a rule for reverse mode only; UnexpectedTracerError if it closes over
+        a value.
         """
         rules = params["rules"]
         if not rules.has_derivative:
             return list(fun(*args))
         if not any(map(self.owns, args)):
-            return super().process_custom_derivative(primitive, fun, args, params)
+            return hand_custom_down(self.parent, primitive, fun, args, params)
         if rules.jvp is None:
             raise NotImplementedError(
                 f"laplacian of {rules.name}{where()}: it has a derivative rule for reverse mode only, and a "

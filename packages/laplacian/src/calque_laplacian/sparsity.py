@@ -111,7 +111,8 @@ def summed(x: Triple, axes: Shape, n: int) -> Triple:
     varied = [axis for axis in range(aval.ndim) if axis in axes or x.inputs.shape[axis + 1] > 1]
     sizes = [aval.shape[axis] if axis in varied else 1 for axis in range(aval.ndim)]
     inputs = np.broadcast_to(x.inputs, (len(x.inputs), *sizes)).reshape(-1, *[aval.shape[axis] for axis in varied])
-    is_own = (np.arange(n).reshape(n, *[1] * inputs.ndim) == inputs).astype(aval.dtype)
+    everything = lax.broadcasted_iota(inputs.dtype, (n, *inputs.shape), 0)  # made by the program, in which it is small
+    is_own = lax.convert_element_type(lax.eq(everything, in_each_direction(inputs, n)), aval.dtype)
     own = [axis for axis in varied if axis not in axes]
     left: list[Any] = ["input", "row", *varied]
     right: list[Any] = ["row", *range(aval.ndim)]

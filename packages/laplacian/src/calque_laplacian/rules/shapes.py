@@ -6,6 +6,7 @@ Read next: `linear.py`, which applies each to all directions at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from calque_core import Primitive, lax, typeof
@@ -99,14 +100,6 @@ def starts_with_axis(count: int, n: int, operands: list[Value], params: Params) 
     return [*arrays, zero, *starts], params | sizes
 
 
-def dynamic_slice_with_axis(n: int, operands: list[Value], params: Params) -> tuple[Operands, Params]:
-    return starts_with_axis(1, n, operands, params)
-
-
-def dynamic_update_slice_with_axis(n: int, operands: list[Value], params: Params) -> tuple[Operands, Params]:
-    return starts_with_axis(2, n, operands, params)
-
-
 def windows_with_axis(numbers: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Return the numbers of a gather or scatter whose windows have one more axis, the first."""
     window, collapsed, mapped, batching, rows = numbers
@@ -129,7 +122,7 @@ def gather_rule(inner: InnerProduct, x: Triple, indices: Triple, **params: Any) 
     return Triple(out, lax.gather_p.bind(x.jacobian, indices.value, **rows), laplacian)
 
 
-deflinear(lax.dynamic_slice_p, dynamic_slice_with_axis)
-deflinear(lax.dynamic_update_slice_p, dynamic_update_slice_with_axis)
+deflinear(lax.dynamic_slice_p, partial(starts_with_axis, 1))
+deflinear(lax.dynamic_update_slice_p, partial(starts_with_axis, 2))
 deflinear(lax.scatter_p, scatter_with_axis)
 deflinear(lax.scatter_add_p, scatter_with_axis)
