@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 
 from calque_core import (
+    AbstractMesh,
     MissingRuleError,
     OwnType,
+    PartitionSpec,
     Primitive,
     ShapedArray,
     ShapeDtypeStruct,
     UnexpectedTracerError,
     add_tangents,
     captured_constants,
+    check,
     check_jaxpr,
     config,
     dce_jaxpr,
@@ -34,6 +37,7 @@ from calque_core import (
     matchaxis,
     moveaxis,
     register_aval,
+    shard_map,
     to_python,
     typeof,
 )
@@ -580,3 +584,19 @@ def test_a_primitive_without_a_decomposition_is_named():
         lower_values(program)
     assert info.value.primitive == "wider"
     assert info.value.kind == "decomposition"
+
+
+def test_an_operation_of_ours_that_takes_arrays_alone_is_named():
+    program = make_jaxpr(lambda x: check(x.low[0] < 1.0, "too high: {}", x) or x)(interval(3))
+
+    with pytest.raises(MissingRuleError, match=r"'check' at .*type interval\[3\].*takes no values of own types"):
+        lower_values(program)
+
+
+def test_a_value_is_not_divided_over_a_mesh():
+    divided = shard_map(
+        lambda x: x, mesh=AbstractMesh((1,), ("i",)), in_specs=PartitionSpec(), out_specs=PartitionSpec()
+    )
+
+    with pytest.raises(TypeError, match=r"x is a value of type interval\[3\], which has no shards\. Pass its arrays"):
+        make_jaxpr(divided)(interval(3))

@@ -190,10 +190,15 @@ def _count(invars: Atoms, start: int, stop: int) -> int:
 def _missing(eqn: JaxprEqn) -> MissingRuleError:
     name = eqn.primitive.name
     aval = next(x.aval for x in (*eqn.invars, *eqn.outvars) if is_own(x.aval))
+    advice = (
+        f"Define its decomposition, {name}_p.def_rule('decomposition', fn): the same function, written with the arrays "
+        "of its operands."
+    )
+    if eqn.primitive.family.startswith("calque_core."):
+        advice = "It takes no values of own types: pass their arrays."
     return MissingRuleError(
         f"'{name}'{at_place(eqn.position)} has an operand or a result of type {aval}, and a compiled program has "
-        f"arrays alone. Define its decomposition, {name}_p.def_rule('decomposition', fn): the same function, written "
-        "with the arrays of its operands.",
+        f"arrays alone. {advice}",
         primitive=name,
         kind="decomposition",
         package="calque-core",

@@ -42,6 +42,7 @@ from calque_core.ops.meshes.shard_specs import (
 from calque_core.ops.meshes.varying import fit_operands, widened
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
+from calque_core.types.own_types import is_own
 from calque_pytree import PyTreeDef
 
 P = ParamSpec("P")
@@ -248,10 +249,12 @@ class _Mapping(NamedTuple):
 def _shard_types(
     caller: str, names: Sequence[str], leaves: Sequence[Value], mesh: AnyMesh, specs: Sequence[PartitionSpec]
 ) -> list[ShapedArray]:
-    """Return the types of the shards of the arguments.  Raises: ShapeError that names the argument."""
+    """Return the types of the shards of the arguments.  Raises: ShapeError or TypeError that names the argument."""
     avals = []
     for name, leaf, spec in zip(names, leaves, specs):
         aval = typeof(leaf)
+        if is_own(aval):
+            raise TypeError(f"{caller}{name} is a value of type {aval}, which has no shards. Pass its arrays.")
         check_spec(f"{caller}{name}, {aval},", aval.shape, mesh, spec)
         avals.append(shard_type(aval, mesh, spec))
     return avals
