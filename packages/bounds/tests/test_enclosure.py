@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from calque_bounds import BoundsTrace, Interval, bounds
+from calque_bounds import BoundsTrace, Interval, bounds, taylor_bounds
 from calque_core import lax, make_jaxpr, typeof
 from calque_core.testing import check_trace
 
@@ -97,6 +97,14 @@ def test_variables_that_occur_twice_cancel_in_a_degree():
 def test_a_degree_keeps_what_is_no_float():
     low, high = bounds(lambda p: (p[0] * p[0], p[1]), 2)((0.0, np.int32(3)), (1.0, np.int32(3)))
     assert (low[1], high[1]) == (3, 3)
+
+
+@pytest.mark.parametrize("name", ["exp", "sqrt", "cbrt", "exp2", "erf", "atanh"])
+def test_a_degree_keeps_the_dtype(name):
+    low, high = bounds(getattr(lax, name), 2)(np.float32(0.25), np.float32(0.5))
+    assert low.dtype == high.dtype == np.float32
+    series = taylor_bounds(getattr(lax, name), 2)(np.float32(0.25), np.float32(0.5))
+    assert {x.dtype for x in series} == {np.dtype(np.float32)}
 
 
 def test_an_unbounded_box_has_the_bounds_of_degree_zero():

@@ -133,8 +133,7 @@ class Box(NamedTuple):
     @property
     def is_number(self) -> bool:
         """Whether the argument is one float."""
-        first = typeof(self.centres[0]) if len(self.centres) == 1 else None
-        return first is not None and not first.shape and is_float(first.dtype)
+        return [(x.shape, is_float(x.dtype)) for x in map(typeof, self.centres)] == [((), True)]
 
 
 def box_between(name: str, lower: Tree, upper: Tree) -> Box:
@@ -202,7 +201,8 @@ def series_of(
 ) -> tuple[list[list[Value]], PyTreeDef]:
     """Return the series of each result of f."""
     with tracing(TaylorTrace(trace, degree)) as taylor:
-        starts = [[x, d, *[None] * degree][: degree + 1] for x, d in zip(bases, directions)]
+        moves = [d if d is None else lax.convert_element_type(d, typeof(x).dtype) for d, x in zip(directions, bases)]
+        starts = [[x, d, *[None] * degree][: degree + 1] for x, d in zip(bases, moves)]
         xs = [taylor.wrap(series, typeof(series[0])) for series in starts]
         leaves, treedef = tree_flatten(f(tree_unflatten(box.treedef, xs)))
         series = [taylor.unwrap(x) for x in leaves]
