@@ -149,7 +149,7 @@ NEED_MORE = {
     **dict.fromkeys(("lower", "raise"), "they take and make values of own types"),
     **dict.fromkeys(("jit", "remat", "composite"), "it evaluates to the equations that it holds"),
     **dict.fromkeys(
-        ("custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "custom_vjp_linear"),
+        ("custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "custom_vjp_fwd", "custom_vjp_linear"),
         "it evaluates as its function does",
     ),
     **dict.fromkeys(("linear_call", "linear_transpose"), "it evaluates to the equations that it holds"),
