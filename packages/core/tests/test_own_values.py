@@ -332,6 +332,24 @@ def test_what_the_class_does_not_define_is_refused(use, message):
         make_jaxpr(use)(interval(3))
 
 
+def test_an_array_is_the_same_each_time_so_that_a_change_in_place_is_seen():
+    program = make_jaxpr(lambda x: (x.low + x.low, x.high))(interval(3))
+    assert [eqn.primitive.name for eqn in program.eqns] == ["lower", "add"]
+
+    def change(x):
+        low = x.low
+        low += 1.0
+        return x.low
+
+    with pytest.raises(UnexpectedTracerError, match=r"changed its array in place"):
+        make_jaxpr(change)(interval(3))
+
+    def inside(x):
+        return lax.cond(True, lambda: x.low, lambda: x.high) + x.low
+
+    check_jaxpr(make_jaxpr(inside)(interval(3)))
+
+
 @pytest.mark.parametrize("name", ["dtype", "T", "mean", "middle", "_middle"])
 def test_an_unknown_attribute_says_where_attributes_come_from(name):
     with pytest.raises(AttributeError, match=rf"has no attribute '{name}': it is none of its arrays \(low, high\)"):

@@ -19,6 +19,7 @@ from calque_core import (
     register_aval,
     typeof,
 )
+from calque_core.engine import advance_rule_epoch
 from calque_xla_backend import Array, block_until_ready, device_get, device_put, devices, export, jit, pmap
 
 
@@ -132,6 +133,24 @@ def test_a_program_with_such_a_constant_alone_takes_the_fast_path():
 
     np.testing.assert_array_equal(add(np.ones(3)), 1.0 + CAPTURED.low + 2.0)
     assert add.cache_info() == (1, 1)
+
+
+def test_a_function_of_arrays_is_traced_once_beside_own_types():
+    traces = []
+    add = jit(lambda x: traces.append(x) or advance_rule_epoch() or x + 1.0)
+
+    assert [float(add(np.float64(1.0))) for _ in range(3)] == [2.0] * 3
+    assert len(traces) == 3  # as a rule was replaced in each
+
+
+def test_a_function_of_arrays_that_returns_a_value_is_traced_once():
+    traces = []
+    make = jit(lambda x: traces.append(x) or Interval(x, x + 1.0))
+
+    for _ in range(3):
+        same(make(np.zeros(2)), Interval(np.zeros(2), np.ones(2)))
+    assert len(traces) == 1
+    assert make.cache_info() == (1, 1)
 
 
 def test_an_equation_of_jit_is_evaluated_by_its_compiler():

@@ -79,8 +79,18 @@ def raised(arrays: Sequence[Value], aval: Any) -> Value:
 
 
 def array_of(x: Value, name: str) -> Value:
-    """Return the array `name` of a tracer of an own type."""
-    return lower_p.bind(x)[list(typeof(x).arrays()).index(name)]
+    """Return the array `name` of a tracer of an own type, the same one each time under the trace of the tracer.
+
+    So an operator in place on it is seen by whoever asks for the array later.
+    """
+    position = list(typeof(x).arrays()).index(name)
+    if here().trace is not x._trace:
+        return lower_p.bind(x)[position]
+    try:
+        arrays = object.__getattribute__(x, "_arrays")
+    except AttributeError:  # a slot that is not set yet
+        arrays = x._arrays = tuple(lower_p.bind(x))
+    return arrays[position]
 
 
 def one_value(x: Value) -> Value:

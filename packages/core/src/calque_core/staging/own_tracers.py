@@ -95,7 +95,7 @@ def _own_class(tracer_class: type, value_class: type) -> type:
         for name in vars(base)
         if name[:1] != "_" and name not in ("item", "tolist")
     }
-    body: dict[str, Any] = {"__slots__": (), "_tracer_names": frozenset(internal), "__hash__": None}
+    body: dict[str, Any] = {"__slots__": ("_arrays",), "_tracer_names": frozenset(internal), "__hash__": None}
     for name in _BINARY:
         body[name] = getattr(value_class, name, _not_defined)
     for name in _COMPARISONS:

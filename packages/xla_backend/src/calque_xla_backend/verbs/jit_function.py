@@ -87,12 +87,15 @@ class JitFunction:
 
     def _run(self, call: Call) -> Any:
         """Run the compiled program; the first call for these types compiles it."""
-        if is_debugging() or (own_types and has_own_values(self.traced.trace(call).jaxpr)):
+        if is_debugging() or (own_types and any(type(x) in own_types for x in call.leaves)):
             return self._run_by_compiler(call)
         epoch, key = rule_epoch(), call.key(self._types(call))
         compiled = self.programs.by_types.get(key)
         if compiled is None:
-            compiled = self.programs.by_types[key] = self._compile(call)
+            compiled = self._compile(call)
+            if compiled is None:
+                return self._run_by_compiler(call)
+            self.programs.by_types[key] = compiled
         if compiled.bounds:
             self._check_bounds(compiled, call)
         self.programs.record(compiled, epoch)
@@ -121,9 +124,12 @@ class JitFunction:
             pass  # outside of this block, so that the error that names the argument has no second error as its context
         return self.traced.avals(call)
 
-    def _compile(self, call: Call) -> CompiledCall:
+    def _compile(self, call: Call) -> CompiledCall | None:
+        """Return the compiled program; None if the function returns values of own types."""
         self._check_values(call)
         traced = self.traced.trace(call)
+        if has_own_values(traced.jaxpr):
+            return None
         place = self.place(call, traced) or placement()
         donated = self.donated.leaves(call.dynamic[0], call.in_tree)
         program = self.compiler.program(traced.jaxpr, place, donated)
