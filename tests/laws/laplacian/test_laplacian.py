@@ -7,10 +7,14 @@ import pytest
 from agreement import assert_close, directions, unit_roundoff
 from branches import BRANCHES
 from composites import COMPOSITES
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from loops import COUNTED, WHILES
 from operations import OPERATIONS
+from program import Program, always, numbers
 from scans import MAPPINGS, SCANS
-from transformations import PLAIN, TRANSFORMATIONS, batch_of, is_mapped
+from test_random_programs import SHAPE, bodies, composed
+from transformations import PLAIN, QUICKLY, TRANSFORMATIONS, batch_of, is_mapped
 
 from calque_autodiff import custom_jvp, custom_vjp, grad, jvp
 from calque_batching import vmap
@@ -181,6 +185,30 @@ def stacked(program, name):
     """Return an example, which of its leaves are mapped, and leaves for it under a transformation."""
     example = example_of(program)
     return example, [is_mapped(x) for x in example.leaves], batch_of(program, dtype_of(program), name == "vmap")
+
+
+# Random programs
+
+
+def with_forward_rules(chosen):
+    """Return the program with a rule for forward mode where it has one for reverse mode."""
+    forward = {"vjp": "jvp", "kept": "jvp"}
+    return [(call, [(forward.get(kind, kind), *step) for kind, *step in body]) for call, body in chosen]
+
+
+@settings(max_examples=150, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(bodies, st.integers(0, 5))
+def test_a_random_program_has_the_laplacian_of_its_operations(is_drawn, chosen, n):
+    if not is_drawn((chosen, n), 0.03):
+        return
+    makers = (numbers(SHAPE), numbers(SHAPE), lambda rng, dtype: np.int32(n), always("float64", (2,)))
+    example = Program("random", composed(with_forward_rules(chosen)), makers).example("float64")
+    xs = example.leaves
+    want = along_directions(example)(*xs)
+    check(forwarded(example, fixed_directions)(*xs), want, xs)
+    check(jit(forwarded(example, fixed_directions), compiler_options=QUICKLY)(*xs), want, xs)
+    few, all_rows = (forward_laplacian(floating(example), inputs_of(xs), weights=w)(*xs) for w in (None, 1.0))
+    check(tree_leaves(few), tree_leaves(all_rows), xs)
 
 
 # Functions as NumPy has them, and functions with derivative rules
