@@ -107,5 +107,12 @@ def test_a_degree_keeps_the_dtype(name):
     assert {x.dtype for x in series} == {np.dtype(np.float32)}
 
 
+def test_a_degree_encloses_all_integers_of_a_box():
+    f = lambda p: p[0] * lax.convert_element_type(p[1], float)
+    low, high = bounds(f, 1)((1.0, np.int32(0)), (2.0, np.int32(3)))
+    assert low <= 0.0
+    assert high >= 6.0
+
+
 def test_an_unbounded_box_has_the_bounds_of_degree_zero():
     assert bounds(lax.tanh, 3)(-np.inf, np.inf) == bounds(lax.tanh)(-np.inf, np.inf)

@@ -192,8 +192,8 @@ def coefficients(
 
 
 def points(trace: BoundsTrace, box: Box) -> list[Value]:
-    """Return the centres as intervals: they are constants that round."""
-    return wrapped(trace, [Interval(c, c) for c in box.centres])
+    """Return the centres of floats, as intervals: they are constants that round.  Integers keep their intervals."""
+    return wrapped(trace, [Interval(c, c) if is_float(typeof(c).dtype) else x for x, c in zip(*box[:2])])
 
 
 def series_of(

@@ -256,10 +256,10 @@ def falling_product(ys: Series) -> Series:
 
 @lax.atan2_p.def_rule("taylor")
 def atan2_taylor(ys: Series, xs: Series) -> Series:
-    """Integrate (x y' - y x') / (x**2 + y**2)."""
+    """Integrate (x y' - y x') / (x**2 + y**2).  The angle jumps where y changes its sign, unless x is positive."""
     ys, xs = both(ys, xs)
     y_moves, x_moves = ([times(c, float(k)) for k, c in enumerate(series[1:], 1)] for series in (ys, xs))
     turns = [minus(product(xs, y_moves, k), product(ys, x_moves, k)) for k in range(len(xs) - 1)]
-    sizes = [plus(x, y) for x, y in zip(square(xs), square(ys))]
-    speeds = ts.quotient(turns, sizes[: len(turns)])
-    return [lax.atan2(ys[0], xs[0]), *(None if c is None else lax.div(c, k + 1.0) for k, c in enumerate(speeds))]
+    speeds = ts.quotient(turns, [plus(x, y) for x, y in zip(square(xs), square(ys))][: len(turns)])
+    angles = [lax.atan2(ys[0], xs[0]), *(None if c is None else lax.div(c, k + 1.0) for k, c in enumerate(speeds))]
+    return jumping(angles, lax.bitwise_or(lax.gt(xs[0], 0.0), lax.ge(ys[0], 0.0)))
