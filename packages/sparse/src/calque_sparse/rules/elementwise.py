@@ -1,0 +1,82 @@
+"""Operations on each element: the union of the operands' sets, less where a known value makes a derivative zero.
+
+Read next: `detection.elementwise_rule`, which serves the operations that this module does not name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calque_core import lax
+from calque_sparse.detection import Operand, Products, elementwise_rule, no_pairs
+from calque_sparse.sets import EMPTY, Ids, Sets
+
+# Linear in pieces, with kinks at which there is no second derivative
+for primitive in (
+    lax.add_p, lax.sub_p, lax.add_any_p, lax.neg_p, lax.max_p, lax.min_p, lax.clamp_p, lax.rem_p, lax.select_n_p,
+    lax.guard_p, lax.convert_element_type_p, lax.name_p, lax.nextafter_p,
+):  # fmt: skip
+    primitive.def_rule("sparsity_pairs", no_pairs)
+
+
+def cut(operand: Operand, is_zero: Any) -> Ids:
+    """Return the sets of an operand, empty where the derivative in it is known to be zero."""
+    return np.where(is_zero, EMPTY, operand.ids)
+
+
+def is_zero(operand: Operand) -> Any:
+    """Return where an operand is known to be zero."""
+    return np.equal(operand.value, 0) if operand.is_known else np.False_
+
+
+@lax.mul_p.def_rule("sparsity")
+def mul_sparsity(sets: Sets, x: Operand, y: Operand) -> Ids:
+    return sets.union(cut(x, is_zero(y)), cut(y, is_zero(x)))
+
+
+lax.mul_p.def_rule("sparsity_pairs", lambda products, x, y: products.of(x.ids, y.ids))
+
+
+@lax.div_p.def_rule("sparsity_pairs")
+def div_pairs(products: Products, x: Operand, y: Operand) -> Ids:
+    """Return the products of x and y, and those of y: a quotient is linear in x."""
+    return products.as_sets.union(products.of(x.ids, y.ids), products.squares(y.ids))
+
+
+@lax.integer_pow_p.def_rule("sparsity")
+def integer_pow_sparsity(sets: Sets, x: Operand, *, y: int) -> Ids:
+    return cut(x, is_zero(x) & (y > 1) | (y == 0))
+
+
+lax.square_p.def_rule("sparsity", lambda sets, x: cut(x, is_zero(x)))
+
+
+@lax.abs_p.def_rule("sparsity_pairs")
+def abs_pairs(products: Products, x: Operand) -> Ids:
+    """Return no products of a real operand; the modulus of a complex number is not linear in its parts."""
+    return products.squares(cut(x, x.aval.dtype.kind != "c"))
+
+
+lax.sign_p.def_rule("sparsity", lambda sets, x: cut(x, x.aval.dtype.kind != "c"))
+
+
+@lax.select_n_p.def_rule("sparsity")
+@lax.guard_p.def_rule("sparsity")
+def select_sparsity(sets: Sets, which: Operand, *cases: Operand) -> Ids:
+    """Return the sets of the case that a known choice chooses."""
+    if not which.is_known:
+        return elementwise_rule(sets, *cases)
+    *ids, chosen = np.broadcast_arrays(*[x.ids for x in cases], np.asarray(which.value, np.int64))
+    return np.asarray(np.choose(chosen, ids))
+
+
+def extremum_sparsity(sets: Sets, x: Operand, y: Operand, *, sign: int) -> Ids:
+    """Return the sets of the greater (`sign` 1) or the smaller one (-1) of known numbers, and of both in a tie."""
+    difference = sign * np.sign(np.subtract(x.value, y.value)) if x.is_known and y.is_known else 0
+    return sets.union(cut(x, difference < 0), cut(y, difference > 0))
+
+
+lax.max_p.def_rule("sparsity", lambda sets, x, y: extremum_sparsity(sets, x, y, sign=1))
+lax.min_p.def_rule("sparsity", lambda sets, x, y: extremum_sparsity(sets, x, y, sign=-1))

@@ -1,0 +1,204 @@
+"""Operations that hold programs: calls, branches, loops, functions with derivative rules of their own.
+
+One idea: a program inside is run by the same detection.  A loop whose number of steps is known is run step by step;
+another one until its carry's sets grow no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from calque_core import ShapedArray, instantiate_zeros, lax, stage
+from calque_core.extend import is_float, zero_tangent
+from calque_sparse.detection import UNKNOWN, Detection, Operand, Params
+from calque_sparse.sets import EMPTY, Sets
+
+STEPS = 1000  # of a loop that are run one by one
+PASSES = 64  # over a body, before every element of the carry gets one set
+
+Args = list[Operand]
+Avals = list[Any]
+
+
+lax.linear_call_p.def_rule("sparsity_program", lambda run, args, avals, params: run.run(params["callee"], args))
+
+
+# Branches
+
+
+@lax.platform_dependent_p.def_rule("sparsity_program")
+def joined_branches(run: Detection, args: Args, avals: Avals, params: Params) -> Args:
+    """Return what the results of any branch depend on."""
+    return [join(run, outs) for outs in zip(*[run.run(branch, args) for branch in params["branches"]])]
+
+
+@lax.cond_p.def_rule("sparsity_program")
+def cond_sparsity(run: Detection, args: Args, avals: Avals, params: Params) -> Args:
+    if not args[0].is_known:
+        return joined_branches(run, args[1:], avals, params)
+    branches = params["branches"]
+    return run.run(branches[min(max(int(args[0].value), 0), len(branches) - 1)], args[1:])
+
+
+def join(run: Detection, outs: Sequence[Operand]) -> Operand:
+    """Return the union of several dependences; the value is unknown."""
+    given = [out.layers for out in outs if out.layers]
+    layers = tuple([sets.union(*ids) for sets, *ids in zip(run.layers, *given)]) if given else ()
+    return Operand(outs[0].aval, UNKNOWN, layers)
+
+
+# Loops
+
+
+@lax.scan_p.def_rule("sparsity_program")
+def scan_sparsity(run: Detection, args: Args, avals: Avals, params: Params) -> Args:
+    jaxpr, length, num_consts, num_carry = (params[x] for x in ("jaxpr", "length", "num_consts", "num_carry"))
+    consts, carry, xs = args[:num_consts], args[num_consts:][:num_carry], args[num_consts + num_carry :]
+    if length > STEPS:
+        slices = [any_slice(run, x) for x in xs]
+        carry = settled_carry(run, lambda carry: run.run(jaxpr, [*consts, *carry, *slices])[:num_carry], carry)
+        steps = [run.run(jaxpr, [*consts, *carry, *slices])[num_carry:]] * length
+        return [*carry, *stacked(steps, avals[num_carry:])]
+    steps = []
+    for i in range(length)[:: -1 if params["reverse"] else 1]:
+        outs = run.run(jaxpr, [*consts, *carry, *[slice_at(x, i) for x in xs]])
+        carry = outs[:num_carry]
+        steps.append(outs[num_carry:])
+    return [*carry, *stacked(steps[:: -1 if params["reverse"] else 1], avals[num_carry:])]
+
+
+@lax.while_p.def_rule("sparsity_program")
+def while_sparsity(run: Detection, args: Args, avals: Avals, params: Params) -> Args:
+    num_cond, num_consts = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+    carry = args[num_consts:]
+
+    def step(carry: Args) -> Args:
+        return run.run(params["body_jaxpr"], [*args[num_cond:num_consts], *carry])
+
+    for _ in range(STEPS):
+        (answer,) = run.run(params["cond_jaxpr"], [*args[:num_cond], *carry])
+        if not answer.is_known:
+            break
+        if not answer.value:
+            return carry
+        carry = step(carry)
+    return settled_carry(run, step, carry)
+
+
+def settled_carry(run: Detection, step: Callable[[Args], Args], carry: Args) -> Args:
+    """Return a carry that no further step enlarges, with unknown values.
+
+    A union that equals an operand has the operand's number, so a carry that has settled keeps its numbers.
+    """
+    before: Args = []
+    carry = [x._replace(value=UNKNOWN) for x in carry]
+    passes = 0
+    while not before or any(not np.array_equal(x.layers, y.layers) for x, y in zip(before, carry)):
+        before, passes = carry, passes + 1
+        carry = [join(run, pair) for pair in zip(carry, step(carry))]
+        if passes > PASSES:
+            carry = with_one_set(run, carry)
+    return carry
+
+
+def with_one_set(run: Detection, carry: Args) -> Args:
+    """Return the carry, of which each element depends on what any depends on: loops that grow for long stop here."""
+    given = [x.layers for x in carry if x.layers]
+    sets = [sets.everything(*ids) for sets, *ids in zip(run.layers, *given)]
+    return [x._replace(layers=tuple([np.full(x.aval.shape, s) for s in sets]) if x.layers else ()) for x in carry]
+
+
+def slice_at(x: Operand, i: int) -> Operand:
+    """Return slice `i` along the leading axis."""
+    value = np.asarray(x.value)[i] if x.is_known else UNKNOWN
+    return Operand(ShapedArray(x.aval.shape[1:], x.aval.dtype), value, tuple([ids[i] for ids in x.layers]))
+
+
+def any_slice(run: Detection, x: Operand) -> Operand:
+    """Return the union of the slices along the leading axis."""
+    layers = tuple([sets.union_over(ids, [0]) for sets, ids in zip(run.layers, x.layers)])
+    return Operand(ShapedArray(x.aval.shape[1:], x.aval.dtype), UNKNOWN, layers)
+
+
+def stacked(steps: Sequence[Args], avals: Avals) -> Args:
+    """Return the arrays of the results of all steps along a new leading axis."""
+    return [stack([step[i] for step in steps], aval) if steps else Operand(aval) for i, aval in enumerate(avals)]
+
+
+def stack(slices: Args, aval: Any) -> Operand:
+    """Return the array of slices along a new leading axis."""
+    value = np.stack([x.value for x in slices]) if all(x.is_known for x in slices) else UNKNOWN
+    count = max(len(x.layers) for x in slices)
+    return Operand(aval, value, tuple([np.stack([x.layer(i).ids for x in slices]) for i in range(count)]))
+
+
+# Functions with derivative rules of their own
+
+
+@lax.custom_jvp_call_p.def_rule("sparsity_program")
+@lax.custom_vjp_call_p.def_rule("sparsity_program")
+def custom_sparsity(run: Detection, args: Args, avals: Avals, params: Params) -> Args:
+    """Return what the rules depend on, which may be more, or less, than what the function depends on."""
+    custom = params["rules"]
+    if not custom.has_derivative:
+        return run.run(params["jaxpr"], args)
+    ways = [way(run, args, avals, rule) for way, rule in ((by_jvp, custom.jvp), (by_vjp, custom.fwd)) if rule]
+    values = run.run(params["jaxpr"], constants(args))
+    return [join(run, outs)._replace(value=out.value) for out, *outs in zip(values, *ways)]
+
+
+def constants(args: Args) -> Args:
+    """Return the arguments without sets."""
+    return [x._replace(layers=()) for x in args]
+
+
+def by_jvp(run: Detection, args: Args, avals: Avals, rule: Any) -> Args:
+    """Return what the tangents of the results depend on through the tangents of the arguments.
+
+    The second derivative differentiates the rule in the primals, too.
+    """
+
+    def tangents_of(*operands: Any) -> list[Any]:
+        primals, tangents = operands[: len(args)], operands[len(args) :]
+        given = [t if is_float(x.aval.dtype) else zero_tangent(t) for x, t in zip(args, tangents)]
+        return [instantiate_zeros(tangent) for tangent in rule(primals, given)[1]]
+
+    jaxpr = stage(tangents_of, [x.aval for x in args] * 2)
+    tangents = [x._replace(value=UNKNOWN) for x in args]
+    single = [x._replace(layers=x.layers[:1]) for x in tangents]
+    outs = Detection(run.layers[0]).run(jaxpr, [*constants(args), *single])
+    if run.products is not None:
+        both = run.run(jaxpr, [*args, *tangents])
+        outs = [out._replace(layers=out.layers and (out.ids, twice.layer(1).ids)) for out, twice in zip(outs, both)]
+    return outs
+
+
+def by_vjp(run: Detection, args: Args, avals: Avals, rule: Any) -> Args:
+    """Return what the results depend on: the arguments whose cotangents depend on the cotangents of the results."""
+
+    def cotangents_of(*operands: Any) -> list[Any]:
+        primals, given = operands[: len(args)], operands[len(args) :]
+        _, residuals, backward = rule(primals, [is_float(x.aval.dtype) for x in args])
+        bars = backward(residuals, [ct if is_float(ct.dtype) else zero_tangent(ct) for ct in given])
+        is_zero = [bar is None or not is_float(x.aval.dtype) for bar, x in zip(bars, args)]
+        return [lax.zeros_like(x) if zero else instantiate_zeros(bar) for x, bar, zero in zip(primals, bars, is_zero)]
+
+    jaxpr = stage(cotangents_of, [x.aval for x in args] + avals)
+    ends = np.cumsum([aval.size for aval in avals]).tolist()
+    backwards = Sets(ends[-1])
+    parts = np.split(backwards.singletons(np.arange(ends[-1])), ends[:-1])
+    seeds = [Operand(aval, UNKNOWN, (ids.reshape(aval.shape),)) for aval, ids in zip(avals, parts)]
+    bars = Detection(backwards).run(jaxpr, [*constants(args), *seeds])
+    sizes, results = backwards.members(np.concatenate([bar.ids.ravel() for bar in bars]))
+    layers = []
+    for layer, sets in enumerate(run.layers):
+        ids = np.concatenate([x.layer(layer).ids.ravel() for x in args])
+        layers.append(sets.merge(results, np.repeat(ids, sizes), ends[-1]))
+    if run.products is not None:
+        meeting = run.products.squares(run.layers[0].everything(*[x.ids for x in args]))
+        layers[1] = run.products.as_sets.union(layers[1], np.where(layers[0] == EMPTY, EMPTY, meeting))
+    pieces = zip(avals, *[np.split(ids, ends[:-1]) for ids in layers])
+    return [Operand(aval, UNKNOWN, tuple([ids.reshape(aval.shape) for ids in piece])) for aval, *piece in pieces]
