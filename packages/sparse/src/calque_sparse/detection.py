@@ -14,6 +14,7 @@ Read next: `sets.py`; `rules/`, the tables; `patterns.py`, the public functions.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,8 +57,9 @@ class Products:
     """Products of sets, by number: the pairs of columns that may meet in a second derivative."""
 
     def __init__(self, sets: Sets) -> None:
-        self.sets, self.as_sets = sets, Sets(0)  # of columns; of numbers of products
+        self.sets, self.as_sets = sets, Sets(1)  # of columns; of numbers of products
         self._index: dict[int, int] = {EMPTY: EMPTY}  # the set of each product, in the order of their numbers
+        (self.nothing,) = self.as_sets.singletons(np.zeros(1, np.int64))  # product 0, of empty sets: it marks tangents
 
     def of(self, a: Any, b: Any) -> Ids:
         """Return sets of one product each, of the sets in `a` and `b`; empty where one of these is empty."""
@@ -76,7 +78,7 @@ class Products:
     def pairs(self, ids: Ids) -> Indices:
         """Return the pairs of columns that the products in some sets multiply, each as row * columns + column."""
         _, numbers = self.as_sets.members(sorted_distinct(ids.ravel()))
-        keys = np.fromiter(self._index, np.int64, len(self._index))[1 + sorted_distinct(numbers)]
+        keys = np.fromiter(self._index, np.int64, len(self._index))[sorted_distinct(numbers)]
         totals = np.cumsum(self.sets.sizes(keys >> 32) * self.sets.sizes(keys & 0xFFFFFFFF))
         bounds = np.searchsorted(totals, np.arange(0, totals[-1] if len(keys) else 0, AT_ONCE)).tolist()
         found = np.zeros(0, np.int64)
@@ -97,10 +99,13 @@ class Products:
 
 
 class Detection:
-    """One run over a program, for one layer of sets, or for two with `products`."""
+    """One run over a program, for one layer of sets, or for two with `products`.
 
-    def __init__(self, sets: Sets, products: Products | None = None) -> None:
-        self.products = products
+    `order` is how many derivatives are still to be taken: those of a program; one less inside of a derivative rule.
+    """
+
+    def __init__(self, sets: Sets, products: Products | None = None, order: int = 1) -> None:
+        self.products, self.order = products, order
         self.layers = (sets,) if products is None else (sets, products.as_sets)
 
     def run(self, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
@@ -136,11 +141,13 @@ class Detection:
         """Return the sets of the results of an operation that holds no program, by layer."""
         rule = rules("sparsity").get(primitive)
         if rule is None:
-            rule = elementwise_rule if primitive.is_elementwise else dense_rule(out_avals)
+            rule = elementwise_rule if primitive.is_elementwise else partial(dense_rule, out_avals)
         operands = [[x.layer(i) for x in args] for i in range(len(self.layers))]
         layers = [as_list(rule(sets, *xs, **params)) for sets, xs in zip(self.layers, operands)]
-        if self.products is not None and not is_linear(primitive, args):
-            pair_rule = rules("sparsity_pairs").get(primitive)
+        pair_rule = rules("sparsity_pairs").get(primitive)
+        in_one = primitive.linearity == "bilinear" and sum(bool(x.layers) for x in args) < 2
+        is_linear = in_one or primitive.linearity == "linear" or pair_rule is no_pairs
+        if self.products is not None and not is_linear:
             if pair_rule is None:
                 made = [self.products.squares(ids) for ids in layers[0]]
             else:
@@ -170,21 +177,10 @@ def elementwise_rule(sets: Sets, *operands: Operand, **params: Any) -> Ids:
     return sets.union(*[x.ids for x in operands])
 
 
-def dense_rule(out_avals: Sequence[Any]) -> Any:
-    """Return the rule of an operation of which nothing is known: each element depends on all elements."""
-
-    def rule(sets: Sets, *operands: Operand, **params: Any) -> list[Ids]:
-        everything = sets.everything(*[x.ids for x in operands])
-        return [np.full(aval.shape, everything) for aval in out_avals]
-
-    return rule
-
-
-def is_linear(primitive: Any, args: Sequence[Operand]) -> bool:
-    """Whether an operation has a second derivative of zero almost everywhere."""
-    if primitive.linearity == "bilinear":
-        return sum(bool(x.layers) for x in args) < 2
-    return primitive.linearity == "linear" or rules("sparsity_pairs").get(primitive) is no_pairs
+def dense_rule(out_avals: Sequence[Any], sets: Sets, *operands: Operand, **params: Any) -> list[Ids]:
+    """Return, for an operation of which nothing is known, that each element depends on all elements."""
+    everything = sets.everything(*[x.ids for x in operands])
+    return [np.full(aval.shape, everything) for aval in out_avals]
 
 
 def no_pairs(products: Products, *operands: Operand, **params: Any) -> Any:

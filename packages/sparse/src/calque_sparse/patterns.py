@@ -58,7 +58,9 @@ def hessian_sparsity(f: Callable[..., Any], *args: Any, argnums: int = 0, local:
            [1, 0, 1],
            [0, 1, 0]])
     """
-    sets, run, outs = detect("hessian_sparsity", f, args, argnums, local, lambda sets: Detection(sets, Products(sets)))
+    sets, run, outs = detect(
+        "hessian_sparsity", f, args, argnums, local, lambda sets: Detection(sets, Products(sets), 2)
+    )
     if [out.aval.shape for out in outs] != [()]:
         name, types = f"hessian_sparsity of {describe_function(f)}{where()}", [out.aval for out in outs]
         raise TypeError(f"{name}: the result has the types {types}. Return one number, for example a sum.")

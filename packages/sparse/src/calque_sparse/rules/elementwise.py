@@ -11,6 +11,7 @@ import numpy as np
 
 from calque_core import lax
 from calque_sparse.detection import Operand, Products, elementwise_rule, no_pairs
+from calque_sparse.rules.moves import moved
 from calque_sparse.sets import EMPTY, Ids, Sets
 
 # Linear in pieces, with kinks at which there is no second derivative
@@ -45,14 +46,6 @@ def div_pairs(products: Products, x: Operand, y: Operand) -> Ids:
     return products.as_sets.union(products.of(x.ids, y.ids), products.squares(y.ids))
 
 
-@lax.integer_pow_p.def_rule("sparsity")
-def integer_pow_sparsity(sets: Sets, x: Operand, *, y: int) -> Ids:
-    return cut(x, is_zero(x) & (y > 1) | (y == 0))
-
-
-lax.square_p.def_rule("sparsity", lambda sets, x: cut(x, is_zero(x)))
-
-
 @lax.abs_p.def_rule("sparsity_pairs")
 def abs_pairs(products: Products, x: Operand) -> Ids:
     """Return no products of a real operand; the modulus of a complex number is not linear in its parts."""
@@ -68,8 +61,7 @@ def select_sparsity(sets: Sets, which: Operand, *cases: Operand) -> Ids:
     """Return the sets of the case that a known choice chooses."""
     if not which.is_known:
         return elementwise_rule(sets, *cases)
-    *ids, chosen = np.broadcast_arrays(*[x.ids for x in cases], np.asarray(which.value, np.int64))
-    return np.asarray(np.choose(chosen, ids))
+    return np.asarray(moved(lax.select_n_p, which.value, *[x.ids for x in cases]))
 
 
 def extremum_sparsity(sets: Sets, x: Operand, y: Operand, *, sign: int) -> Ids:

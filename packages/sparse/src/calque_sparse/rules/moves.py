@@ -107,10 +107,6 @@ lax.scatter_p.def_rule("sparsity", partial(scatter_sparsity, True))
 
 
 @lax.sort_p.def_rule("sparsity")
-def sort_sparsity(sets: Sets, *operands: Operand, dimension: int, num_keys: int, **params: Any) -> list[Any]:
-    """Order the sets by known keys; under unknown ones, an element may be any of its line."""
-    keys = operands[:num_keys]
-    if not all(x.is_known for x in keys):
-        return [everywhere(sets, x.ids, [dimension], x.aval.shape) for x in operands]
-    arrays = [x.value for x in keys] + [x.ids for x in operands]
-    return list(moved(lax.sort_p, *arrays, dimension=dimension, num_keys=num_keys, **params))[num_keys:]
+def sort_sparsity(sets: Sets, *operands: Operand, dimension: int, **params: Any) -> list[Any]:
+    """Return the union along a line: an element may be any of it."""
+    return [everywhere(sets, x.ids, [dimension], x.aval.shape) for x in operands]

@@ -13,8 +13,8 @@ import numpy as np
 
 from calque_core import ShapedArray, instantiate_zeros, lax, stage
 from calque_core.extend import is_float, zero_tangent
-from calque_sparse.detection import UNKNOWN, Detection, Operand, Params
-from calque_sparse.sets import EMPTY, Sets
+from calque_sparse.detection import UNKNOWN, Detection, Operand, Params, Products
+from calque_sparse.sets import Sets
 
 STEPS = 1000  # of a loop that are run one by one
 PASSES = 64  # over a body, before every element of the carry gets one set
@@ -141,13 +141,24 @@ def stack(slices: Args, aval: Any) -> Operand:
 @lax.custom_jvp_call_p.def_rule("sparsity_program")
 @lax.custom_vjp_call_p.def_rule("sparsity_program")
 def custom_sparsity(run: Detection, args: Args, avals: Avals, params: Params) -> Args:
-    """Return what the rules depend on, which may be more, or less, than what the function depends on."""
-    custom = params["rules"]
-    if not custom.has_derivative:
+    """Return what the rules depend on, which may be more, or less, than what the function depends on.
+
+    A rule that calls the function again evaluates it: there, the pattern is that of the function.
+    """
+    custom, products = params["rules"], run.products
+    if run.order == 0 or not custom.has_derivative:
         return run.run(params["jaxpr"], args)
-    ways = [way(run, args, avals, rule) for way, rule in ((by_jvp, custom.jvp), (by_vjp, custom.fwd)) if rule]
-    values = run.run(params["jaxpr"], constants(args))
-    return [join(run, outs)._replace(value=out.value) for out, *outs in zip(values, *ways)]
+    inside, singles = Detection(run.layers[0], order=0), [x.layer(0) for x in args]
+    ways = [way(inside, singles, avals, rule) for way, rule in ((by_jvp, custom.jvp), (by_vjp, custom.fwd)) if rule]
+    values = inside.run(params["jaxpr"], singles if run.order < 2 and products is not None else constants(args))
+    outs = [join(inside, both)._replace(value=both[0].value) for both in zip(values, *ways)]
+    if products is None:
+        return outs
+    if custom.fwd is None and run.order == 2:
+        seconds = second_by_jvp(run, args, custom.jvp)
+    else:
+        seconds = second_of_any(run, products, args, outs)
+    return [out._replace(layers=out.layers and (out.ids, second)) for out, second in zip(outs, seconds)]
 
 
 def constants(args: Args) -> Args:
@@ -155,25 +166,39 @@ def constants(args: Args) -> Args:
     return [x._replace(layers=()) for x in args]
 
 
-def by_jvp(run: Detection, args: Args, avals: Avals, rule: Any) -> Args:
-    """Return what the tangents of the results depend on through the tangents of the arguments.
+def second_by_jvp(run: Detection, args: Args, rule: Any) -> list[Any]:
+    """Return the products behind the tangents of the results: those of tangents, and of a tangent and a primal."""
+    assert run.products is not None
+    mark, join_sets = run.products.nothing, run.products.as_sets.union
+    primals = [x._replace(layers=x.layers and (x.ids, np.zeros_like(x.ids))) for x in args]
+    tangents = [x._replace(layers=x.layers and (x.ids, join_sets(x.layer(1).ids, mark))) for x in args]
+    outs = by_jvp(Detection(run.layers[0], run.products, 1), primals, [], rule, tangents)
+    return [out.layer(1).ids for out in outs]
 
-    The second derivative differentiates the rule in the primals, too.
+
+def second_of_any(run: Detection, products: Products, args: Args, outs: Args) -> list[Any]:
+    """Return products that are safe for every rule: of what a result depends on, and all arguments.
+
+    Inside of a rule, a call on primals alone makes none: a rule is linear in the tangents, which are marked.
     """
+    behind = [x.layer(1).ids for x in args]
+    if run.order == 1 and not any(map(np.any, behind)):
+        return [np.zeros(out.aval.shape, np.int32) for out in outs]
+    everything, older = products.sets.everything(*[x.ids for x in args]), products.as_sets.everything(*behind)
+    return [products.as_sets.union(products.of(out.ids, everything), older) for out in outs]
+
+
+def by_jvp(run: Detection, args: Args, avals: Avals, rule: Any, tangents: Args | None = None) -> Args:
+    """Return what the tangents of the results depend on through the tangents of the arguments."""
 
     def tangents_of(*operands: Any) -> list[Any]:
-        primals, tangents = operands[: len(args)], operands[len(args) :]
-        given = [t if is_float(x.aval.dtype) else zero_tangent(t) for x, t in zip(args, tangents)]
-        return [instantiate_zeros(tangent) for tangent in rule(primals, given)[1]]
+        primals, given = operands[: len(args)], operands[len(args) :]
+        dots = [t if x.layers else zero_tangent(t) for x, t in zip(tangents or args, given)]
+        return [instantiate_zeros(tangent) for tangent in rule(primals, dots)[1]]
 
-    jaxpr = stage(tangents_of, [x.aval for x in args] * 2)
-    tangents = [x._replace(value=UNKNOWN) for x in args]
-    single = [x._replace(layers=x.layers[:1]) for x in tangents]
-    outs = Detection(run.layers[0]).run(jaxpr, [*constants(args), *single])
-    if run.products is not None:
-        both = run.run(jaxpr, [*args, *tangents])
-        outs = [out._replace(layers=out.layers and (out.ids, twice.layer(1).ids)) for out, twice in zip(outs, both)]
-    return outs
+    primals = constants(args) if tangents is None else args
+    unknown = [x._replace(value=UNKNOWN) for x in (tangents or args)]
+    return run.run(stage(tangents_of, [x.aval for x in args] * 2), [*primals, *unknown])
 
 
 def by_vjp(run: Detection, args: Args, avals: Avals, rule: Any) -> Args:
@@ -181,24 +206,18 @@ def by_vjp(run: Detection, args: Args, avals: Avals, rule: Any) -> Args:
 
     def cotangents_of(*operands: Any) -> list[Any]:
         primals, given = operands[: len(args)], operands[len(args) :]
-        _, residuals, backward = rule(primals, [is_float(x.aval.dtype) for x in args])
+        _, residuals, backward = rule(primals, [bool(x.layers) for x in args])
         bars = backward(residuals, [ct if is_float(ct.dtype) else zero_tangent(ct) for ct in given])
-        is_zero = [bar is None or not is_float(x.aval.dtype) for bar, x in zip(bars, args)]
+        is_zero = [bar is None or not x.layers for bar, x in zip(bars, args)]
         return [lax.zeros_like(x) if zero else instantiate_zeros(bar) for x, bar, zero in zip(primals, bars, is_zero)]
 
-    jaxpr = stage(cotangents_of, [x.aval for x in args] + avals)
     ends = np.cumsum([aval.size for aval in avals]).tolist()
     backwards = Sets(ends[-1])
     parts = np.split(backwards.singletons(np.arange(ends[-1])), ends[:-1])
     seeds = [Operand(aval, UNKNOWN, (ids.reshape(aval.shape),)) for aval, ids in zip(avals, parts)]
-    bars = Detection(backwards).run(jaxpr, [*constants(args), *seeds])
+    jaxpr = stage(cotangents_of, [x.aval for x in args] + avals)
+    bars = Detection(backwards, order=0).run(jaxpr, [*constants(args), *seeds])
     sizes, results = backwards.members(np.concatenate([bar.ids.ravel() for bar in bars]))
-    layers = []
-    for layer, sets in enumerate(run.layers):
-        ids = np.concatenate([x.layer(layer).ids.ravel() for x in args])
-        layers.append(sets.merge(results, np.repeat(ids, sizes), ends[-1]))
-    if run.products is not None:
-        meeting = run.products.squares(run.layers[0].everything(*[x.ids for x in args]))
-        layers[1] = run.products.as_sets.union(layers[1], np.where(layers[0] == EMPTY, EMPTY, meeting))
-    pieces = zip(avals, *[np.split(ids, ends[:-1]) for ids in layers])
-    return [Operand(aval, UNKNOWN, tuple([ids.reshape(aval.shape) for ids in piece])) for aval, *piece in pieces]
+    ids = run.layers[0].merge(results, np.repeat(np.concatenate([x.ids.ravel() for x in args]), sizes), ends[-1])
+    pieces = np.split(ids, ends[:-1])
+    return [Operand(aval, UNKNOWN, (piece.reshape(aval.shape),)) for aval, piece in zip(avals, pieces)]
