@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calque_autodiff import grad, jvp, vjp
-from calque_batching import vmap
+from calque_autodiff import grad, linearize, vjp
 from calque_core import lax, typeof
 from calque_pytree import tree_leaves
 from calque_sparse import hessian_sparsity, jacobian_sparsity
@@ -64,8 +63,8 @@ def basis(xs):
 def forward_jacobian(function, xs):
     if not sum(x.size for x in xs):
         return np.zeros((typeof(function(xs)).size, 0))
-    columns = [jvp(function, (xs,), ([part[i] for part in basis(xs)],))[1] for i in range(sum(x.size for x in xs))]
-    return np.stack([np.asarray(column) for column in columns], 1)
+    _, push = linearize(function, xs)
+    return np.stack([np.asarray(push(list(unit))) for unit in zip(*basis(xs))], 1)
 
 
 def reverse_jacobian(function, xs):

@@ -5,6 +5,7 @@ Read next: `detection.elementwise_rule`, which serves the operations that this m
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,11 +65,12 @@ def select_sparsity(sets: Sets, which: Operand, *cases: Operand) -> Ids:
     return np.asarray(moved(lax.select_n_p, which.value, *[x.ids for x in cases]))
 
 
-def extremum_sparsity(sets: Sets, x: Operand, y: Operand, *, sign: int) -> Ids:
-    """Return the sets of the greater (`sign` 1) or the smaller one (-1) of known numbers, and of both in a tie."""
-    difference = sign * np.sign(np.subtract(x.value, y.value)) if x.is_known and y.is_known else 0
-    return sets.union(cut(x, difference < 0), cut(y, difference > 0))
+def extremum_sparsity(loses: np.ufunc, sets: Sets, x: Operand, y: Operand) -> Ids:
+    """Return the sets of the known number that does not lose, and of both in a tie."""
+    if not (x.is_known and y.is_known):
+        return elementwise_rule(sets, x, y)
+    return sets.union(cut(x, loses(x.value, y.value)), cut(y, loses(y.value, x.value)))
 
 
-lax.max_p.def_rule("sparsity", lambda sets, x, y: extremum_sparsity(sets, x, y, sign=1))
-lax.min_p.def_rule("sparsity", lambda sets, x, y: extremum_sparsity(sets, x, y, sign=-1))
+lax.max_p.def_rule("sparsity", partial(extremum_sparsity, np.less))
+lax.min_p.def_rule("sparsity", partial(extremum_sparsity, np.greater))
