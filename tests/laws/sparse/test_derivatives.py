@@ -46,10 +46,7 @@ def energy(x):
 JACOBIAN, HESSIAN = calque.jacfwd(field)(X), calque.hessian(energy)(X)
 
 
-def both(derivative):
-    return [derivative, jit(derivative)]
-
-
+@pytest.mark.sampled(keep=0.5)
 @pytest.mark.parametrize("is_compiled", [False, True])
 @pytest.mark.parametrize(
     "derivative",
@@ -73,6 +70,7 @@ def test_a_compressed_jacobian_is_the_dense_one(derivative, is_compiled):
     np.testing.assert_allclose(vmap(derivative)(np.stack([X, X])).toarray()[1], JACOBIAN, rtol=1e-13, atol=1e-15)
 
 
+@pytest.mark.sampled(keep=0.5)
 @pytest.mark.parametrize("is_compiled", [False, True])
 @pytest.mark.parametrize(
     "derivative",

@@ -17,8 +17,6 @@ from calque_sparse import greedy
 from calque_sparse.matrix import SparsityPattern
 from calque_sparse.sets import Indices
 
-NONE = -1  # the colour of a row or column that is not needed
-
 
 class Coloring(NamedTuple):
     """Colours of columns (directions of forward mode) and of rows (of reverse mode); -1 for one that is not needed.
@@ -55,7 +53,7 @@ def column_coloring(pattern: Any) -> Coloring:
     pattern = SparsityPattern.of(pattern)
     colors = greedy.partial_coloring(lists_of(pattern.T), lists_of(pattern))
     places = colors[pattern.columns] * pattern.shape[0] + pattern.rows
-    return Coloring(pattern, colors, np.full(pattern.shape[0], NONE), places)
+    return Coloring(pattern, colors, np.full(pattern.shape[0], -1), places)
 
 
 def row_coloring(pattern: Any) -> Coloring:
@@ -63,7 +61,7 @@ def row_coloring(pattern: Any) -> Coloring:
     pattern = SparsityPattern.of(pattern)
     colors = greedy.partial_coloring(lists_of(pattern), lists_of(pattern.T))
     places = colors[pattern.rows] * pattern.shape[1] + pattern.columns
-    return Coloring(pattern, np.full(pattern.shape[1], NONE), colors, places)
+    return Coloring(pattern, np.full(pattern.shape[1], -1), colors, places)
 
 
 def star_coloring(pattern: Any) -> Coloring:
@@ -78,7 +76,7 @@ def star_coloring(pattern: Any) -> Coloring:
     is_first, used = chosen_reads(*reads, greedy.count(colors))
     colors = compacted(colors, used)
     places = np.where(is_first, colors[columns] * n + rows, colors[rows] * n + columns)
-    return Coloring(pattern, colors, np.full(n, NONE), places)
+    return Coloring(pattern, colors, np.full(n, -1), places)
 
 
 def bicoloring(pattern: Any) -> Coloring:
@@ -149,7 +147,7 @@ def acyclic_coloring(pattern: Any) -> Coloring:
     parents, depths = forest(here, mirrored, rows != columns, greedy.count(colors) * n)
     below = (parents[here] == mirrored) | (rows == columns)  # the sum up to here is that of the edge to the parent
     places, signs = np.where(below, here, mirrored), 1 - 2 * (depths % 2)
-    return Coloring(pattern, colors, np.full(n, NONE), places, doubling(parents), signs)
+    return Coloring(pattern, colors, np.full(n, -1), places, doubling(parents), signs)
 
 
 def forest(first: Indices, second: Indices, is_edge: Any, size: int) -> tuple[Indices, Indices]:
@@ -157,7 +155,7 @@ def forest(first: Indices, second: Indices, is_edge: Any, size: int) -> tuple[In
     order = np.argsort(first[is_edge], kind="stable")
     offsets = np.searchsorted(first[is_edge][order], np.arange(size + 1))
     neighbors = greedy.lists(offsets, second[is_edge][order])
-    parents, depths = [NONE] * size, [NONE] * size
+    parents, depths = [-1] * size, [-1] * size
     for start in range(size):
         stack = [start] if depths[start] < 0 else []
         for v in stack:  # the list grows
@@ -175,7 +173,7 @@ def doubling(parents: Indices) -> list[tuple[Indices, Indices]]:
     while np.any(ancestors >= 0):
         sources = np.flatnonzero(ancestors >= 0)
         rounds.append((sources, ancestors[sources]))
-        ancestors = np.where(ancestors >= 0, ancestors[ancestors], NONE)
+        ancestors = np.where(ancestors >= 0, ancestors[ancestors], -1)
     return rounds
 
 
@@ -195,4 +193,4 @@ def lists_of(pattern: SparsityPattern) -> greedy.Lists:
 
 def compacted(colors: Indices, used: Any) -> Indices:
     """Return colours without gaps; -1 for those that are not used."""
-    return np.append(np.where(used, np.cumsum(used) - 1, NONE), NONE)[colors]
+    return np.append(np.where(used, np.cumsum(used) - 1, -1), -1)[colors]

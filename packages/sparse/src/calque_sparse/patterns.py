@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import api_boundary, is_tracer, make_jaxpr, typeof
-from calque_core.extend import check_callable, describe_function, is_float, where
+from calque_core.extend import describe_function, is_float, where
 from calque_pytree import tree_leaves
 from calque_sparse import rules  # noqa: F401 -- for what it registers
 from calque_sparse.detection import UNKNOWN, Detection, Operand, Products, settled
@@ -74,7 +74,6 @@ def detect(
     verb: str, f: Any, args: tuple[Any, ...], argnums: int, local: bool, start: Callable[[Sets], Detection]
 ) -> tuple[Sets, Detection, list[Operand]]:
     """Return the sets, the run, and the dependence of the results of `f`."""
-    check_callable(f, verb)
     chosen = chosen_argument(verb, f, args, argnums)
     sizes = [typeof(x).size for x in tree_leaves(args[chosen])]
     sets = Sets(sum(sizes))

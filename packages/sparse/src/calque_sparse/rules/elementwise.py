@@ -47,12 +47,8 @@ def div_pairs(products: Products, x: Operand, y: Operand) -> Ids:
     return products.as_sets.union(products.of(x.ids, y.ids), products.squares(y.ids))
 
 
-@lax.abs_p.def_rule("sparsity_pairs")
-def abs_pairs(products: Products, x: Operand) -> Ids:
-    """Return no products of a real operand; the modulus of a complex number is not linear in its parts."""
-    return products.squares(cut(x, x.aval.dtype.kind != "c"))
-
-
+# The modulus of a complex number is not linear in its parts.
+lax.abs_p.def_rule("sparsity_pairs", lambda products, x: products.squares(cut(x, x.aval.dtype.kind != "c")))
 lax.sign_p.def_rule("sparsity", lambda sets, x: cut(x, x.aval.dtype.kind != "c"))
 
 

@@ -155,7 +155,7 @@ def custom_sparsity(run: Detection, args: Args, avals: Avals, params: Params) ->
     if products is None:
         return outs
     if custom.fwd is None and run.order == 2:
-        seconds = second_by_jvp(run, args, custom.jvp)
+        seconds = second_by_jvp(run, products, args, custom.jvp)
     else:
         seconds = second_of_any(run, products, args, outs)
     return [out._replace(layers=out.layers and (out.ids, second)) for out, second in zip(outs, seconds)]
@@ -166,13 +166,12 @@ def constants(args: Args) -> Args:
     return [x._replace(layers=()) for x in args]
 
 
-def second_by_jvp(run: Detection, args: Args, rule: Any) -> list[Any]:
+def second_by_jvp(run: Detection, products: Products, args: Args, rule: Any) -> list[Any]:
     """Return the products behind the tangents of the results: those of tangents, and of a tangent and a primal."""
-    assert run.products is not None
-    mark, join_sets = run.products.nothing, run.products.as_sets.union
+    mark, join_sets = products.nothing, products.as_sets.union
     primals = [x._replace(layers=x.layers and (x.ids, np.zeros_like(x.ids))) for x in args]
     tangents = [x._replace(layers=x.layers and (x.ids, join_sets(x.layer(1).ids, mark))) for x in args]
-    outs = by_jvp(Detection(run.layers[0], run.products, 1), primals, [], rule, tangents)
+    outs = by_jvp(Detection(run.layers[0], products, 1), primals, [], rule, tangents)
     return [out.layer(1).ids for out in outs]
 
 
