@@ -16,7 +16,7 @@ from typing import Any
 from kits import installed
 from measure import Effort, Samples, ratio
 
-LIBRARIES = ("calque", "numpy", "autograd", "jax", "optree", "torch")
+LIBRARIES = ("calque", "numpy", "autograd", "jax", "optree", "torch", "asdex")
 HEADER = ("row", "unit", *LIBRARIES, "ratio", "to", "budget", "within?")
 
 

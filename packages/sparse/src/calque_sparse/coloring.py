@@ -47,6 +47,8 @@ class Coloring(NamedTuple):
 def column_coloring(pattern: Any) -> Coloring:
     """Return a colouring for forward mode: no two columns of one colour have an entry in one row.
 
+    >>> import numpy as np
+    >>> from calque_sparse import column_coloring
     >>> column_coloring(np.eye(4)).num_colors
     1
     """
@@ -86,6 +88,8 @@ def bicoloring(pattern: Any) -> Coloring:
     colours in which nothing must be read.
     Source: Montoison, Dalle, Gebremedhin, Revisiting sparse matrix coloring and bicoloring (2025).
 
+    >>> import numpy as np
+    >>> from calque_sparse import bicoloring, column_coloring
     >>> arrow = np.eye(9) + np.eye(9)[:, :1] + np.eye(9)[:1]
     >>> column_coloring(arrow).num_colors, bicoloring(arrow).num_colors
     (9, 3)
@@ -136,6 +140,8 @@ def acyclic_coloring(pattern: Any) -> Coloring:
     An entry is a sum of up to as many numbers as its tree has edges, so it is less exact than with a star colouring.
     Raises: ValueError if the pattern is not symmetric.
 
+    >>> import numpy as np
+    >>> from calque_sparse import acyclic_coloring, star_coloring
     >>> tridiagonal = np.tri(9, k=1) * np.tri(9, k=1).T
     >>> star_coloring(tridiagonal).num_colors, acyclic_coloring(tridiagonal).num_colors
     (3, 2)
@@ -192,5 +198,5 @@ def lists_of(pattern: SparsityPattern) -> greedy.Lists:
 
 
 def compacted(colors: Indices, used: Any) -> Indices:
-    """Return colours without gaps; -1 for those that are not used."""
+    """Return colours without gaps; -1 for a colour that is not used."""
     return np.append(np.where(used, np.cumsum(used) - 1, -1), -1)[colors]

@@ -46,6 +46,7 @@ def jacfwd(f: Callable[..., Any], *, sparsity: Any = None, argnums: int = 0) -> 
     Raises: ValueError if the shapes of the pattern and of the Jacobian differ; ModuleNotFoundError without
     calque-autodiff.
 
+    >>> import numpy as np
     >>> from calque_sparse import jacfwd
     >>> jacfwd(lambda x: x[1:] * x[:-1])(np.array([1.0, 2.0, 3.0])).toarray()
     array([[2., 1., 0.],
@@ -60,6 +61,7 @@ def jacrev(f: Callable[..., Any], *, sparsity: Any = None, argnums: int = 0) -> 
 
     All else is as for `jacfwd`.
 
+    >>> import numpy as np
     >>> from calque_sparse import jacrev
     >>> jacrev(lambda x: np.sum(x * x))(np.array([1.0, 2.0, 3.0])).toarray()
     array([[2., 4., 6.]])
@@ -73,6 +75,7 @@ def hessian(f: Callable[..., Any], *, sparsity: Any = None, argnums: int = 0) ->
 
     The result of `f` is a number.  `sparsity` and `argnums` are those of `jacfwd`; the colouring is a star colouring.
 
+    >>> import numpy as np
     >>> from calque_sparse import hessian
     >>> hessian(lambda x: np.sum(x[1:] * x[:-1]) + x[0] ** 2)(np.ones(3)).toarray()
     array([[2., 1., 0.],
@@ -88,6 +91,7 @@ def hvp(f: Callable[..., Any], *, argnums: int = 0) -> Callable[..., Value]:
 
     `v` has the form of argument `argnums`, and so has the product.  No matrix is made, so it needs no pattern.
 
+    >>> import numpy as np
     >>> from calque_sparse import hvp
     >>> hvp(lambda x: np.sum(x[1:] * x[:-1]))(np.ones(3), np.zeros(3))
     array([1., 2., 1.])
@@ -170,7 +174,7 @@ def as_vector_function(verb: str, f: Any, args: Args, argnums: int) -> tuple[Lin
 
 
 def seeds(colors: Any, like: Value) -> NDArray[Any]:
-    """Return the sums of the unit vectors of each colour.  Shapes: colors [n], like [n] -> [number of colours, n]."""
+    """Return the sums of the unit vectors of each colour.  Shapes: `colors` [n], like [n] -> [k, n]."""
     shape, dtype = typeof(like).shape, typeof(like).dtype
     vectors = np.asarray(colors == np.arange(count(colors))[:, None], dtype)
     return vectors if colors.shape == shape else np.zeros((0, *shape), dtype)  # `finished` refuses other shapes
@@ -232,6 +236,7 @@ def prepare_jacobian(f: Callable[..., Any], *args: Any, sparsity: Any = None, ar
     It detects the pattern, or takes `sparsity`, as `jacfwd` does; and colours it by columns, rows or both: the mode of
     the fewest passes.  Without a compiler, a call then evaluates recorded operations; `jit` compiles it.
 
+    >>> import numpy as np
     >>> from calque_sparse import prepare_jacobian
     >>> jacobian = prepare_jacobian(lambda x: x[1:] * x[:-1], np.ones(4))
     >>> jacobian
@@ -248,6 +253,7 @@ def prepare_hessian(f: Callable[..., Any], *args: Any, sparsity: Any = None, arg
 
     All else is as for `prepare_jacobian`, with a star colouring.
 
+    >>> import numpy as np
     >>> from calque_sparse import prepare_hessian
     >>> prepare_hessian(lambda x: np.sum(x * x), np.ones(3))(np.ones(3)).values
     array([2., 2., 2.])

@@ -41,7 +41,7 @@ def partial_coloring(rows_of: Lists, columns_of: Lists) -> Indices:
     """Return colours of columns, such that no two columns with one colour share a row; -1 for one without rows.
 
     Orders: as they come, by saturation, and recolourings of the best by classes of colours, which never need more
-    (Source: Culberson, Iterated greedy graph coloring, 1992).
+    (Source: Culberson, Iterated greedy graph colouring, 1992).
     """
     bound, random = max(map(len, columns_of), default=0), np.random.default_rng(0)
     best = first_fit(rows_of, len(columns_of), range(len(rows_of)))
@@ -71,7 +71,7 @@ def first_fit(rows_of: Lists, num_rows: int, order: Iterable[int]) -> Indices:
 def by_saturation(rows_of: Lists, columns_of: Lists) -> Indices:
     """Return the colours of columns, where the next column is one with most colours forbidden.
 
-    Source: Brélaz, New methods to color the vertices of a graph (1979).
+    Source: Brélaz, Communications of the ACM 22 (1979).
     """
     degrees = [-sum(len(columns_of[row]) for row in rows) for rows in rows_of]
     forbidden, colors = [0] * len(rows_of), [-1] * len(rows_of)

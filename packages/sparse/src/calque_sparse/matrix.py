@@ -28,6 +28,7 @@ class SparsityPattern:
 
     `offsets[i] : offsets[i + 1]` are the entries of row i.  A pattern is immutable and compared by its entries.
 
+    >>> from calque_sparse import SparsityPattern
     >>> pattern = SparsityPattern((2, 3), rows=[0, 1, 1], columns=[0, 2, 1])
     >>> pattern
     SparsityPattern of shape (2, 3) with 3 entries
@@ -57,6 +58,8 @@ class SparsityPattern:
     def of(cls, matrix: Any) -> SparsityPattern:
         """Return the pattern of the nonzero entries of a matrix, an array or one of SciPy's.
 
+        >>> import numpy as np
+        >>> from calque_sparse import SparsityPattern
         >>> SparsityPattern.of(np.eye(3))
         SparsityPattern of shape (3, 3) with 3 entries
         """
@@ -105,6 +108,8 @@ class SparseArray:
 
     Under `vmap` or after it, leading axes of the values count matrices.
 
+    >>> import numpy as np
+    >>> from calque_sparse import SparseArray, SparsityPattern
     >>> matrix = SparseArray(SparsityPattern((2, 3), [0, 1], [2, 0]), np.array([5.0, 7.0]))
     >>> matrix.toarray()
     array([[0., 0., 5.],

@@ -22,6 +22,8 @@ EMPTY = 0  # the number of the empty set
 class Sets:
     """A growing list of sets of columns.  Set 0 is empty.  A set is sorted, and is never changed.
 
+    >>> import numpy as np
+    >>> from calque_sparse import Sets
     >>> sets = Sets(3)
     >>> ids = sets.singletons(np.arange(3))
     >>> both = sets.union(ids[:2], ids[1:])

@@ -44,7 +44,7 @@ def cond_sparsity(run: Detection, args: Args, avals: Avals, params: Params) -> A
 
 
 def join(run: Detection, outs: Sequence[Operand]) -> Operand:
-    """Return the union of several dependences; the value is unknown."""
+    """Return an operand that depends on what any of several depends on; its value is unknown."""
     given = [out.layers for out in outs if out.layers]
     layers = tuple([sets.union(*ids) for sets, *ids in zip(run.layers, *given)]) if given else ()
     return Operand(outs[0].aval, UNKNOWN, layers)
