@@ -29,6 +29,7 @@ import loops
 import many_devices
 import memory
 import second_process
+import sparse
 import tracing
 import trees
 import verified
@@ -39,7 +40,7 @@ from table import HEADER, LIBRARIES, Row, aligned, cells, record, select
 ORDER = [
     *(module.__name__ for module in (imports, eager, device, tracing, compiled, loops, trees)),
     *(module.__name__ for module in (many_devices, first_calls, second_process, memory)),
-    *(module.__name__ for module in (laplacian, harvesting, verified)),
+    *(module.__name__ for module in (sparse, laplacian, harvesting, verified)),
 ]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from kits import installed
 from measure import Effort, Samples, ratio
 
-LIBRARIES = ("calque", "numpy", "autograd", "jax", "optree", "torch", "folx", "mpmath")
+LIBRARIES = ("calque", "numpy", "autograd", "jax", "optree", "torch", "asdex", "folx", "mpmath")
 HEADER = ("row", "unit", *LIBRARIES, "ratio", "to", "budget", "within?")
 
 

@@ -24,6 +24,7 @@ from sizes import installed_megabytes, seconds_of_import
 
 DIST = ROOT / "dist"
 TEST_TOOLS = ["pytest", "hypothesis"]
+FOR_EXAMPLES = {"sparse": ["calque-autodiff"]}  # extras that the examples of a package need
 MODULES_OF_TESTS = 3  # of each source archive, other ones each day; `nox` tests all of them from wheels
 # A piece, a program that needs another one, and the command of its message.
 MISSING = [
@@ -109,7 +110,7 @@ def check_alone(version: str, package: str, links: list[Path], folder: Path) -> 
     if found != expected:
         sys.exit(f"{name} says the version {found}, but {expected} was built")
     milliseconds = seconds_of_import(environment.python, name) * 1e3
-    environment.install(*TEST_TOOLS)
+    environment.install(*TEST_TOOLS, *FOR_EXAMPLES.get(package, []))
     source = unpacked(package, folder)
     flags = "doctest_optionflags=NUMBER NORMALIZE_WHITESPACE ELLIPSIS"
     pytest = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-o", flags)

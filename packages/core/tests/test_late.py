@@ -103,6 +103,20 @@ def test_the_package_of_a_module_is_imported_first(monkeypatch):
     assert imported == ["package.inner", "package.inner.module", "package"]
 
 
+@pytest.mark.parametrize("module", ["calque_of_the_sea", "calque_of_the_sea.tides"])
+def test_a_late_function_of_an_absent_package_says_how_to_install_it(module):
+    high = late_function(module, "high")
+    words = rf"{module}\.high needs the package calque-of-the-sea\. Install it: pip install calque-of-the-sea\."
+    with pytest.raises(ModuleNotFoundError, match=words):
+        high()
+
+
+def test_a_late_function_whose_module_lacks_an_import_of_its_own_names_that(module_of):
+    name = module_of("import calque_of_the_sea")
+    with pytest.raises(ModuleNotFoundError, match="No module named 'calque_of_the_sea'"):
+        late_function(name, "ask")()
+
+
 def test_a_late_function_is_imported_at_rest_at_its_first_call(module_of):
     name = module_of("from calque_core import current_trace\nseen = current_trace()\ndef ask():\n    return seen\n")
     ask = late_function(name, "ask")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calque_core import ShapeError, config, lax, make_jaxpr
+from calque_core import ShapeError, config, lax, make_jaxpr, rules
 from calque_signal.ops import convolution_products
 
 pytestmark = pytest.mark.sampled(keep=0.2)
@@ -92,6 +92,16 @@ def test_convolutions_are_what_their_definition_says(name, dtype):
     np.testing.assert_allclose(out, expected, rtol=TOLERANCE.get(dtype, 0), atol=TOLERANCE.get(dtype, 0))
     (aval,) = make_jaxpr(convolve)(lhs, rhs).out_avals
     assert (aval.shape, aval.dtype) == (out.shape, out.dtype)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_convolution_decomposes_into_windows_and_a_product(name):
+    lhs, rhs = drawn(CASES[name][0], "float64"), drawn(CASES[name][1], "float64", 1)
+    eqn = make_jaxpr(lambda x, k: lax.conv_general_dilated(x, k, **arguments(name)))(lhs, rhs).eqns[-1]
+    parts = rules("decomposition")[eqn.primitive](lhs, rhs, **eqn.params)
+    whole = eqn.primitive.bind(lhs, rhs, **eqn.params)
+    assert (parts.shape, parts.dtype) == (whole.shape, whole.dtype)
+    np.testing.assert_allclose(parts, whole, rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize("name", ["image with everything", "batch groups", "one kernel per feature", "volume"])

@@ -87,12 +87,14 @@ def _advised(package: str, missing: Callable[[str], Any] | None) -> Callable[[st
 def late_function(module: str, name: str) -> Callable[..., Any]:
     """Return a function that calls function `name` of `module`, which the first call imports at rest.
 
+    Raises: ModuleNotFoundError, when called, with the command that installs the module's package, if it is absent.
+
     >>> from calque_core.extend import late_function
     >>> root = late_function("math", "sqrt")
     >>> root(4.0)
     2.0
     """
-    return calque_pytree.late_function(module, name, load=import_at_rest)
+    return calque_pytree.late_function(module, name, load=lambda module: _import_family(module, f"{module}.{name}"))
 
 
 def family_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -141,8 +143,8 @@ def _import_family(module: str, name: str) -> ModuleType:
     try:
         return import_at_rest(module)
     except ModuleNotFoundError as error:
-        if error.name != module:
-            raise
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # an installed module lacks something that it imports
         text = f"{name} needs the package {_distribution_of(module)}. {_install_advice(module)}"
         raise ModuleNotFoundError(text, name=module) from None
 

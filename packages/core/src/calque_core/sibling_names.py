@@ -118,7 +118,11 @@ NAMES = {
         "reduce_window_min_p reduce_window_p reduce_window_sum_p select_and_gather_add select_and_gather_add_p "
         "select_and_scatter select_and_scatter_add select_and_scatter_add_p select_and_scatter_p"
     ),
-    "calque_sparse": "",
+    "calque_sparse": (
+        "Coloring Operand PreparedDerivative Products Sets SparseArray SparsityPattern acyclic_coloring bicoloring "
+        "column_coloring hessian hessian_sparsity hvp jacfwd jacobian_sparsity jacrev no_pairs prepare_hessian "
+        "prepare_jacobian row_coloring star_coloring"
+    ),
     "calque_laplacian": (
         "ForwardLaplacian InnerProduct LaplacianTrace Triple defelementwise deflinear forward_laplacian laplacian"
     ),

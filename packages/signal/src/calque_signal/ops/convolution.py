@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import Primitive, ShapedArray, ShapeError, typeof
+from calque_core import Primitive, ShapedArray, ShapeError, lax, typeof
 from calque_core.engine import check_product_dtypes, stated_precision, sum_dtype
 from calque_core.engine.numpy_functions import dtype_argument
-from calque_core.extend import Shape, integer, of_one_dtype, shaped_array, where
+from calque_core.extend import Shape, integer, late_function, of_one_dtype, shaped_array, where
 from calque_core.lax import PrecisionLike, Precisions
 from calque_signal.ops.convolution_layouts import (
     ConvDimensionNumbers,
@@ -41,6 +41,7 @@ Value = Any
 Params = dict[str, Any]
 
 _NAME = "conv_general_dilated"
+_patches = late_function("calque_signal.ops.convolution_forms", "conv_general_dilated_patches")
 conv_general_dilated_p = Primitive("conv_general_dilated", linearity="bilinear")
 
 
@@ -131,6 +132,46 @@ def conv_general_dilated_impl(  # noqa: PLR0913 -- JAX's parameters
 
 
 conv_general_dilated_p.def_impl(conv_general_dilated_impl, leaf=True)
+
+
+@conv_general_dilated_p.def_rule("decomposition")
+def conv_general_dilated_decomposition(  # noqa: PLR0913 -- JAX's parameters
+    lhs: Value,
+    rhs: Value,
+    *,
+    window_strides: Shape,
+    padding: Pads,
+    lhs_dilation: Shape,
+    rhs_dilation: Shape,
+    dimension_numbers: ConvDimensionNumbers,
+    feature_group_count: int,
+    batch_group_count: int,
+    precision: Precisions | None,
+    preferred_element_type: np.dtype[Any] | None,
+) -> Value:
+    """Write it as a product of the windows and the kernel: for transformations without a rule of their own.
+
+    The windows are [groups, batch, features * window, *places], the kernel is [groups, features, features * window].
+    """
+    lhs_spec, rhs_spec, out_spec = dimension_numbers
+    groups = feature_group_count * batch_group_count
+    kernel = lax.transpose(rhs, rhs_spec)
+    (features, *_), window = kernel.shape, kernel.shape[2:]
+    slide = (window_strides, padding, lhs_dilation, rhs_dilation)
+    patches = _patches(lax.transpose(lhs, lhs_spec), window, *slide)
+    batch, count, *places = patches.shape
+    if batch_group_count > 1:
+        windows = lax.reshape(patches, (groups, batch // groups, count, *places))
+    else:
+        grouped = lax.reshape(patches, (batch, groups, count // groups, *places))
+        windows = lax.transpose(grouped, (1, 0, *range(2, grouped.ndim)))
+    taps = lax.reshape(kernel, (groups, features // groups, windows.shape[2]))
+    numbers = (((2,), (2,)), ((0,), (0,)))
+    out = lax.dot_general(windows, taps, numbers, precision, preferred_element_type)
+    axes = range(2, out.ndim - 1)  # those of places; the last axis counts the features of a group
+    out = lax.transpose(out, (1, 0, out.ndim - 1, *axes))
+    out = lax.reshape(out, (windows.shape[1], features, *places))
+    return lax.transpose(out, [out_spec.index(axis) for axis in range(out.ndim)])
 
 
 @conv_general_dilated_p.def_pp
