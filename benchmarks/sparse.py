@@ -91,8 +91,11 @@ def both(problem: Problem, kind: str) -> dict[str, tuple[Any, Any, Any]]:
 
     y, ours = arguments(), problem(np)
     prepared = getattr(calque_sparse, f"prepare_{kind}")(ours, y)
-    detect, compiled, device = getattr(calque_sparse, f"{kind}_sparsity"), jit(prepared), jit(lambda y: y * 1.0)(y)
-    run = lambda: compiled(device).values.block_until_ready()
+    detect, compiled, device = getattr(calque_sparse, f"{kind}_sparsity"), jit(prepared), jit(np.copy)(y)
+
+    def run() -> Any:
+        return compiled(device).values.block_until_ready()
+
     contestants = {"calque": (lambda: detect(ours, y), prepared.coloring.num_colors, run)}
     if installed("asdex"):
         contestants["asdex"] = by_asdex(problem, kind, prepared(y).to_scipy())
