@@ -152,6 +152,14 @@ def test_several_numbers_are_refused():
         taylor_bounds(np.sin, 0)
 
 
+def test_the_solution_of_an_equation_is_refused():
+    f = lambda x: lax.custom_linear_solve(lambda y: 2.0 * y, x, lambda matvec, b: b / 2.0, symmetric=True)
+    with pytest.raises(TypeError, match=r"bounds do not exist for 'custom_linear_solve'.*Bound the residual"):
+        taylor_bounds(f, 1)(1.0, 2.0)
+    with pytest.raises(TypeError, match="bounds do not exist for 'custom_linear_solve'"):
+        bounds(f)(1.0, 2.0)
+
+
 def test_a_stranger_defines_a_taylor_rule():
     twice_p = Primitive("twice", linearity="linear")
     twice_p.def_impl(lambda x: 2.0 * x)

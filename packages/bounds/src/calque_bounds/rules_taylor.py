@@ -141,6 +141,8 @@ def convert_taylor(xs: Series, **params: Any) -> Series:
 lax.gather_p.def_rule("taylor", lambda *xs, **params: linear_series(lax.gather_p, xs, params)[0])
 for _primitive in (lax.stop_gradient_p, lax.discard_p, lax.name_p):
     _primitive.def_rule("taylor", lambda xs, **_: xs)  # the function itself, whose derivative is not stopped
+for _primitive in (lax.custom_linear_solve_p, lax.custom_root_p):  # refused, as for intervals
+    _primitive.def_rule("taylor", rules("bounds")[_primitive])
 lax.optimization_barrier_p.def_rule("taylor", lambda *xs: list(xs))
 lax.sign_p.def_rule("taylor", lambda xs: step_series(lax.sign_p, [xs], {})[0])
 lax.reduce_precision_p.def_rule("taylor", lambda xs, **bits: step_series(lax.reduce_precision_p, [xs], bits)[0])

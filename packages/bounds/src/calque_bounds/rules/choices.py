@@ -57,11 +57,7 @@ def_comparison(lax.ne_p, lambda x, y: inverse(equal(x, y)))
 
 
 # The numbers are real: all are finite.  Beyond the largest float, evaluation may differ.
-lax.is_finite_p.def_rule("bounds", lambda x: Interval(all_finite(x), lax.full_like(all_finite(x), True)))
-
-
-def all_finite(x: Interval) -> Value:
-    return lax.is_finite(x.lower) & lax.is_finite(x.upper)
+lax.is_finite_p.def_rule("bounds", lambda x: Interval(iv.least(*map(lax.is_finite, x)), lax.eq(x.lower, x.lower)))
 
 
 # Logic
