@@ -106,7 +106,7 @@ class Sets:
     def _distinct_members(self, groups: Indices, ids: Indices, count: int) -> tuple[Any, Any]:
         """Return the size of the union of each group, and the members, sorted."""
         (sizes, columns), width = self.members(ids), self.num_columns
-        if count * width <= 4 * len(columns):  # marking takes less than sorting
+        if count * width <= 16 * len(columns):  # marking takes less than sorting
             marks = np.zeros((count, width), bool)
             marks.ravel()[np.repeat(groups * width, sizes) + columns] = True
             return marks.sum(1), np.nonzero(marks)[1]
