@@ -28,7 +28,7 @@ RELEASES = {"3.12": {"numpy": "numpy>=2.0,<2.1", "jaxlib": "jaxlib>=0.11,<0.12"}
 VERBS = ["autodiff", "jet", "batching", "xla_backend"]
 FAMILIES = ["linalg", "special", "signal"]
 TRANSFORMATIONS = ["sparse", "laplacian", "harvest", "bounds"]  # of ours, on core alone
-PACKAGES = ["pytree", "core", *VERBS, *FAMILIES, *TRANSFORMATIONS, "numpy", "calque"]
+PACKAGES = ["pytree", "core", *VERBS, *FAMILIES, *TRANSFORMATIONS, "numpy", "calque", "as_jax"]
 TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
 SITE_TOOLS = ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "selenium>=4.20", "pyspellchecker", "scipy"]
 # Libraries that take our arrays by protocol; each has a test.
@@ -51,6 +51,7 @@ ABSENT = {
     "xla_backend": ["jax", *modules_of(*VERBS, *FAMILIES, "numpy", but="xla_backend")],
     "numpy": ["jaxlib", *modules_of(*VERBS, *TRANSFORMATIONS)],
     "calque": ["jaxlib", *modules_of("xla_backend", *TRANSFORMATIONS)],
+    "as_jax": modules_of(*TRANSFORMATIONS),  # importing it makes a jax
 }
 CHECK_CELL = """
 import importlib, importlib.util, sys
@@ -301,7 +302,8 @@ def with_siblings(package: str) -> list[str]:
 
 def siblings(package: str) -> list[str]:
     """Return the packages of ours that `package` declares as dependencies."""
-    declared = {dependency.split(">=")[0] for dependency in project(package)["dependencies"]}
+    texts = [dependency.split(">=")[0] for dependency in project(package)["dependencies"]]
+    declared = {text.split("[")[0] for text in texts} | {"calque-xla-backend" for text in texts if "[xla]" in text}
     return [sibling for sibling in PACKAGES if project(sibling)["name"] in declared]
 
 
