@@ -130,3 +130,67 @@ def test_a_mesh_has_axes_that_are_divided_automatically():
     assert jax.sharding.make_mesh((1,), ("x",), axis_types=(kinds.Auto,)).axis_names == ("x",)
     with pytest.raises(NotImplementedError, match=r"Use AxisType.Auto"):
         jax.sharding.make_mesh((1,), ("x",), axis_types=(kinds.Explicit,))
+
+
+def test_dtypes_make_arrays():
+    assert isinstance(jnp.float32(1), jax.Array)
+    assert jax.jit(lambda x: jnp.int32(x))(2.5) == 2
+    assert jnp.float32 == np.float32
+    assert jnp.bool_.dtype == np.zeros(1, jnp.bool_).dtype
+    assert jnp.ones(1).dtype == jnp.float32
+    assert jnp.issubdtype(jnp.bfloat16, jnp.floating)
+
+
+def test_types_hold_no_sharding():
+    aval = jax.typeof(jnp.ones(2))
+    assert isinstance(aval, jax.core.ShapedArray)
+    assert not aval.sharding.mesh.are_all_axes_explicit
+    assert jax.random.normal(jax.random.key(0), (2,), out_sharding=aval.sharding).shape == (2,)
+    assert jax.typeof(1).to_tangent_aval().dtype == jax.dtypes.float0
+
+
+def test_an_open_program_outlives_the_trace_of_its_constants():
+    kept = []
+
+    def f(x):
+        closed = jax.make_jaxpr(lambda y: y * x)(x)
+        kept.append(closed.jaxpr)
+        return jax.core.eval_jaxpr(closed.jaxpr, closed.consts, x)[0]
+
+    assert float(jax.jit(f)(3.0)) == 9.0
+    assert float(jax.grad(f)(3.0)) == 6.0
+    assert isinstance(kept[0], jax.extend.core.Jaxpr)
+    assert jax.core.eval_jaxpr(kept[0], [2.0], 5.0) == [10.0]
+
+
+def test_a_primitive_with_an_axis_rule_of_jax_is_batched():
+    twice_p = jax.extend.core.Primitive("twice_of_axis")
+    twice_p.def_impl(lambda x: 2 * x)
+    twice_p.def_abstract_eval(lambda x: x)
+    sizes = []
+
+    def rule(axis_size, axis_name, trace_type, args, dims):
+        sizes.append((axis_size, axis_name))
+        return twice_p.bind(*args), dims[0]
+
+    jax.interpreters.batching.axis_primitive_batchers[twice_p] = rule
+    assert list(jax.vmap(twice_p.bind, axis_name="i")(np.arange(3))) == [0, 2, 4]
+    assert sizes == [(3, "i")]
+
+
+def test_zeros_of_primals_are_trees():
+    zeros = jax.custom_derivatives.zero_from_primal({"x": jnp.ones(2), "n": 1})
+    assert zeros["x"].shape == (2,)
+    assert zeros["n"].dtype == jax.dtypes.float0
+
+
+def test_a_tracer_tells_which_jvp_it_belongs_to():
+    seen = []
+
+    def f(x):
+        main = jax.extend.core.find_top_trace([x]).main
+        seen.append(isinstance(x, jax.interpreters.ad.JVPTracer) and x._trace.main is main)
+        return x
+
+    jax.jvp(f, (1.0,), (1.0,))
+    assert seen == [True]

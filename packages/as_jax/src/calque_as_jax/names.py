@@ -75,7 +75,7 @@ MODULES = {
     "jax.monitoring": Row((), (f"{_DIALECT}.monitoring",)),
     "jax.nn": Row(("calque.nn",), converts=True),
     "jax.nn.initializers": Row(("calque.nn.initializers",), (f"{_DIALECT}.initializers",)),
-    "jax.numpy": Row(("calque.numpy",), (f"{_DIALECT}.numpy",), converts=True),
+    "jax.numpy": Row(("calque.numpy",), (f"{_DIALECT}.numpy", f"{_DIALECT}.scalars"), converts=True),
     "jax.numpy.fft": Row(("calque.numpy.fft",), converts=True),
     "jax.numpy.linalg": Row(("calque.numpy.linalg",), (f"{_DIALECT}.linalg",), converts=True),
     "jax.ops": Row(("calque.ops",), converts=True),

@@ -46,6 +46,23 @@ class Array(metaclass=_ArrayType):
         raise TypeError("jax.Array is made by functions of jax.numpy. Use jnp.asarray(x).")
 
 
+class NoMesh:
+    """The mesh of a type, which has none."""
+
+    empty = True
+    are_all_axes_explicit = are_all_axes_auto = are_all_axes_manual = False
+    axis_names: tuple[str, ...] = ()
+
+
+class NoSharding:
+    """The sharding of a type: `out_sharding=jax.typeof(x).sharding` asks for nothing."""
+
+    mesh = NoMesh()
+    spec = None
+
+
+NO_SHARDING = NoSharding()
+
 # Functions that tell something about their operands, which is no array.
 _TELLING_NAMES = (
     "dtype ndim shape size result_type promote_types can_cast issubdtype isdtype iinfo finfo isscalar iscomplexobj "
@@ -100,7 +117,7 @@ def to_arrays(x: Value) -> Value:
     if kind is DeviceArray:
         return x
     if kind is tuple:
-        return tuple([to_arrays(each) for each in x])
+        return tuple([each if type(each) is bool else to_arrays(each) for each in x])  # cho_factor's `lower` is a bool
     if kind is list:
         return [to_arrays(each) for each in x]
     if kind is KeyArray:
@@ -135,7 +152,7 @@ def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Ca
 
     def call(*args: Value, **options: Any) -> Value:
         if options:
-            options = {name: x for name, x in options.items() if x is not None or name not in _LEFT_OUT}
+            options = {name: x for name, x in options.items() if not _asks_for_nothing(name, x)}
         out = to_arrays(function(*args, **options))
         return as_weak(out) if keeps_weak and _is_weak_call(args, options, out) else out
 
@@ -143,6 +160,10 @@ def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Ca
 
 
 _LEFT_OUT = frozenset(("where", "out_sharding", "sharding", "out", "accuracy", "device"))
+
+
+def _asks_for_nothing(name: str, x: Value) -> bool:
+    return (x is None and name in _LEFT_OUT) or type(x) is NoSharding
 
 
 def _named(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:

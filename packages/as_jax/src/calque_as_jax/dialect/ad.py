@@ -8,9 +8,21 @@ import calque_autodiff
 from calque_core import Primitive, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, lax
 
 __all__ = [
-    "UndefinedPrimal", "Zero", "add_jaxvals", "add_jaxvals_p", "deflinear2", "get_primitive_transpose",
+    "JVPTracer", "UndefinedPrimal", "Zero", "add_jaxvals", "add_jaxvals_p", "deflinear2", "get_primitive_transpose",
     "instantiate_zeros", "stop_gradient_p", "zeros_like_aval",
 ]  # fmt: skip
+
+
+class _TracerType(type):
+    """The type of `JVPTracer`."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, calque_autodiff.JVPTracer)
+
+
+class JVPTracer(metaclass=_TracerType):
+    """The tracers of `jvp`, as a class to ask for."""
+
 
 add_jaxvals = add_tangents
 add_jaxvals_p = lax.add_p

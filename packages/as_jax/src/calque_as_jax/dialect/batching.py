@@ -11,8 +11,8 @@ from calque_core import Primitive
 __all__ = ["axis_primitive_batchers", "fancy_primitive_batchers"]
 
 
-class AxisBatchers(MutableMapping[Primitive, Any]):
-    """Batching rules that get the axis, in jax's form `rule(axis_data, args, dims, **params)`."""
+class AxisDataBatchers(MutableMapping[Primitive, Any]):
+    """Batching rules that get the axis: `rule(axis_data, args, dims, **params)`."""
 
     def __setitem__(self, primitive: Primitive, rule: Any) -> None:
         primitive.def_rule("axis_batch", rule, override=True)
@@ -30,4 +30,15 @@ class AxisBatchers(MutableMapping[Primitive, Any]):
         return len(primitive_batchers)
 
 
-axis_primitive_batchers = fancy_primitive_batchers = AxisBatchers()
+class AxisBatchers(AxisDataBatchers):
+    """The same in the older form `rule(axis_size, axis_name, trace_type, args, dims, **params)`."""
+
+    def __setitem__(self, primitive: Primitive, rule: Any) -> None:
+        def of_axis(axis: Any, args: Any, dims: Any, **params: Any) -> Any:
+            return rule(axis.size, axis.name, None, args, dims, **params)
+
+        primitive.def_rule("axis_batch", of_axis, override=True)
+
+
+fancy_primitive_batchers = AxisDataBatchers()
+axis_primitive_batchers = AxisBatchers()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from calque_as_jax.dialect.types import tangent_type
 from calque_autodiff import CustomVJPPrimal
-from calque_core import ShapedArray, Zero, lax, typeof
-from calque_core.extend import is_float
+from calque_core import Zero, float0, lax, typeof
 from calque_pytree import tree_map
 
 __all__ = ["custom_jvp_call_p", "custom_vjp_call_p", "custom_vjp_primal_tree_values", "zero_from_primal"]
@@ -15,11 +17,22 @@ custom_jvp_call_p = lax.custom_jvp_call_p
 custom_vjp_call_p = lax.custom_vjp_call_p
 
 
-def zero_from_primal(x: Any, symbolic_zeros: bool = False) -> Any:
-    """Return a zero tangent of the type of `x`: an array, or a symbolic zero."""
-    aval = typeof(x)
-    tangent = aval if is_float(aval.dtype) else ShapedArray(aval.shape, "float0")
-    return Zero(tangent) if symbolic_zeros else lax.zeros_like(x)
+def zero_from_primal(tree: Any, symbolic_zeros: bool = False) -> Any:
+    """Return a zero tangent for each array of a pytree: an array, or a symbolic zero.
+
+    >>> zero_from_primal((1.0, 2), symbolic_zeros=True)
+    (Zero(float32[]), Zero(float0[]))
+    """
+    return tree_map(_symbolic_zero if symbolic_zeros else _zero, tree)
+
+
+def _symbolic_zero(x: Any) -> Zero:
+    return Zero(tangent_type(typeof(x)))
+
+
+def _zero(x: Any) -> Any:
+    aval = tangent_type(typeof(x))
+    return np.zeros(aval.shape, float0) if aval.dtype == float0 else lax.full(aval.shape, 0, aval.dtype)
 
 
 def custom_vjp_primal_tree_values(tree: Any) -> Any:

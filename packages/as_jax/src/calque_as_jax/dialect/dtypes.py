@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-import calque.numpy as cnp
+from calque_as_jax.dialect.scalars import SCALARS
 from calque_core import canonicalize_dtype, typeof
 
 __all__ = [
@@ -14,7 +14,7 @@ __all__ = [
     "to_inexact_dtype",
 ]  # fmt: skip
 
-bfloat16 = cnp.bfloat16
+bfloat16 = SCALARS["bfloat16"]
 
 
 class TypePromotionError(ValueError):

@@ -9,11 +9,10 @@ import numpy as np
 import calque.numpy as cnp
 from calque_as_jax.values import Array, to_arrays, with_arrays
 
-__all__ = ["ComplexWarning", "asarray", "complex_", "float_", "ndarray", "vectorize"]
+__all__ = ["ComplexWarning", "asarray", "ndarray", "vectorize"]
 
 ndarray = Array
 ComplexWarning = np.exceptions.ComplexWarning
-float_, complex_ = np.float64, np.complex128
 
 _asarray = with_arrays(cnp.asarray, keeps_weak=True)
 

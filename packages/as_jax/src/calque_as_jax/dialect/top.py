@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import calque
+from calque_as_jax.dialect.types import typeof
 from calque_as_jax.names import VERSION
 from calque_as_jax.values import Array, tree_to_arrays
 from calque_core import ShapeDtypeStruct
-from calque_core import typeof as core_typeof
-from calque_numpy.random import KeyArray
 from calque_xla_backend import devices
 
 __all__ = [
@@ -44,15 +43,6 @@ def device_put(x: Tree, device: Tree = None, *, src: Tree = None, donate: bool =
     """
     del src, donate, may_alias
     return tree_to_arrays(x) if device is None else calque.device_put(tree_to_arrays(x), device)
-
-
-def typeof(x: Any) -> Any:
-    """Return the type of an array, a number or a random key.
-
-    >>> typeof(1.0)
-    ~float32[]
-    """
-    return core_typeof(x.words) if isinstance(x, KeyArray) else core_typeof(x)
 
 
 def host_id() -> int:

@@ -10,8 +10,9 @@ from functools import wraps
 from typing import Any
 
 import calque
+from calque_as_jax.dialect.core import ClosedJaxpr
 from calque_as_jax.values import to_array, tree_to_arrays
-from calque_core import Jaxpr, ShapeDtypeStruct
+from calque_core import ShapeDtypeStruct
 from calque_core import eval_shape as core_eval_shape
 from calque_core import make_jaxpr as core_make_jaxpr
 from calque_pytree import Partial, tree_flatten, tree_leaves, tree_map
@@ -160,11 +161,8 @@ def make_jaxpr(
     fun: Function, static_argnums: Any = (), axis_env: Any = None, return_shape: bool = False, **options: Any
 ) -> Function:
     """Return a function that stages `fun` as a jaxpr; with `return_shape`, beside the types of the results."""
-    staged = core_make_jaxpr(fun, static_argnums, axis_env=axis_env, **options)
-    if not return_shape:
-        return staged
 
-    def with_shapes(*args: Tree, **kwargs: Tree) -> tuple[Jaxpr, Tree]:
+    def staged(*args: Tree, **kwargs: Tree) -> Any:
         trees: list[Any] = []
 
         def structured(*args: Tree, **kwargs: Tree) -> Tree:
@@ -173,10 +171,11 @@ def make_jaxpr(
             return leaves
 
         jaxpr = core_make_jaxpr(structured, static_argnums, axis_env=axis_env, **options)(*args, **kwargs)
-        structs = [ShapeDtypeStruct(v.aval.shape, v.aval.dtype, weak_type=v.aval.weak_type) for v in jaxpr.outvars]
-        return jaxpr, trees[0].unflatten(structs)
+        closed = ClosedJaxpr(jaxpr, jaxpr.consts)
+        structs = [ShapeDtypeStruct(x.aval.shape, x.aval.dtype, weak_type=x.aval.weak_type) for x in jaxpr.outvars]
+        return (closed, trees[0].unflatten(structs)) if return_shape else closed
 
-    return with_shapes
+    return staged
 
 
 def block_until_ready(x: Tree) -> Tree:
