@@ -28,7 +28,7 @@ RELEASES = {"3.12": {"numpy": "numpy>=2.0,<2.1", "jaxlib": "jaxlib>=0.11,<0.12"}
 VERBS = ["autodiff", "jet", "batching", "xla_backend"]
 FAMILIES = ["linalg", "special", "signal"]
 TRANSFORMATIONS = ["sparse", "laplacian", "harvest", "bounds"]  # of ours, on core alone
-PACKAGES = ["pytree", "core", *VERBS, *FAMILIES, *TRANSFORMATIONS, "numpy", "calque"]
+PACKAGES = ["pytree", "core", *VERBS, *FAMILIES, *TRANSFORMATIONS, "numpy", "calque", "as_jax"]
 TEST_TOOLS = ["pytest>=8.3", "pytest-xdist", "hypothesis"]
 SITE_TOOLS = ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "selenium>=4.20", "pyspellchecker", "scipy"]
 # Libraries that take our arrays by protocol; each has a test.
@@ -51,6 +51,7 @@ ABSENT = {
     "xla_backend": ["jax", *modules_of(*VERBS, *FAMILIES, "numpy", but="xla_backend")],
     "numpy": ["jaxlib", *modules_of(*VERBS, *TRANSFORMATIONS)],
     "calque": ["jaxlib", *modules_of("xla_backend", *TRANSFORMATIONS)],
+    "as_jax": modules_of(*TRANSFORMATIONS),  # importing it makes a jax
 }
 CHECK_CELL = """
 import importlib, importlib.util, sys
@@ -188,6 +189,25 @@ def upgrade(session: nox.Session) -> None:
     session.run("python", "release/upgrade.py", env={"PYTHONPATH": None, **NO_CACHE})
 
 
+# pip, since it builds no archive that it downloads; what each library requires is written down, without jax.
+@nox.session(python=PYTHONS[0], requires=["wheels"], venv_backend="virtualenv")
+def clients(session: nox.Session) -> None:
+    """Run a sample of the tests of libraries that are written for jax, on calque and on jax, and print the table."""
+    folder = Path(session.create_tmp()) / "archives"
+    others = Path(session.create_tmp()) / "jax"
+    session.install(*wheel_paths(PACKAGES), "-r", "tests/clients/requirements.txt")
+    session.install("--no-deps", "-r", "tests/clients/libraries.txt")
+    archives = ("pip", "download", "--quiet", "--no-deps", "--no-build-isolation", "--no-binary=:all:")
+    session.run("python", "-m", *archives, "--dest", str(folder), "optax==0.2.8", "tinygp==0.3.1")
+    session.run("python", "-m", "venv", str(others))
+    python = str(others / "bin" / "python")
+    install = (python, "-m", "pip", "install", "--quiet")
+    session.run(*install, "jax==0.10.2", "-r", "tests/clients/requirements.txt", external=True)
+    session.run(*install, "--no-deps", "-r", "tests/clients/libraries.txt", external=True)
+    environment = {"PYTHONPATH": None, **NO_CACHE}
+    session.run("python", "tests/clients/run.py", str(folder), "python", python, *session.posargs, env=environment)
+
+
 @nox.session(requires=["wheels"])
 def browser(session: nox.Session) -> None:
     """Test containers under WebAssembly, and core too where a NumPy for it can be had."""
@@ -303,7 +323,8 @@ def with_siblings(package: str) -> list[str]:
 
 def siblings(package: str) -> list[str]:
     """Return the packages of ours that `package` declares as dependencies."""
-    declared = {dependency.split(">=")[0] for dependency in project(package)["dependencies"]}
+    texts = [dependency.split(">=")[0] for dependency in project(package)["dependencies"]]
+    declared = {text.split("[")[0] for text in texts} | {"calque-xla-backend" for text in texts if "[xla]" in text}
     return [sibling for sibling in PACKAGES if project(sibling)["name"] in declared]
 
 

@@ -14,7 +14,10 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import calque
+import calque_as_jax
 from calque_core import Primitive
+
+calque_as_jax.uninstall()  # its names are read here, where jax's settings must not hold
 
 # The modules, as a reader looks for them.  A name that several have is explained where it comes first.
 MODULES = {
@@ -37,6 +40,7 @@ MODULES = {
     "calque_laplacian": "Laplacians",
     "calque_harvest": "Intermediate values by name",
     "calque_bounds": "Verified bounds",
+    "calque_as_jax": "Programs written for jax",
     "calque_core.config": "Settings",
     "calque_core.debug": "Printing and calls from inside",
     "calque_core.testing": "Checks of primitives and transformations",

@@ -18,7 +18,10 @@ from typing import Any
 
 from stubs import write_stubs
 
+import calque_as_jax
 from calque_core.engine import install_command
+
+calque_as_jax.uninstall()  # its names are read here, where jax's settings must not hold
 
 MODULES = [
     "calque_pytree",
@@ -47,6 +50,7 @@ MODULES = [
     "calque_laplacian",
     "calque_harvest",
     "calque_bounds",
+    "calque_as_jax",
     "calque_numpy",
     "calque_numpy.fft",
     "calque_numpy.linalg",
@@ -81,6 +85,7 @@ TABLE = [
     "calque_bounds",
     "calque_numpy",
     "calque",
+    "calque_as_jax",
 ]
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(__file__).parent / "public_api"

@@ -35,6 +35,7 @@ PACKAGES = [
     "calque_laplacian",
     "calque_harvest",
     "calque_bounds",
+    "calque_as_jax",
     "calque_special",
     "calque_special.kit",
     "calque_numpy",

@@ -22,6 +22,7 @@ from calque_core.primitives.families import columns, modules_of
 from calque_pytree.late import _packages
 
 STANDARD = {"__future__", "_bisect", "bisect"}  # that NumPy's import leaves out, in some Python
+LOGGING = {"logging", "threading", "traceback", "string", "_string", "atexit"}  # where it hides an installed jax
 LOADED = {  # the standard library and NumPy, and our own packages
     "calque_core": (STANDARD, {"calque_core", "calque_pytree"}),
     "calque_autodiff": (STANDARD, {"calque_autodiff", "calque_core", "calque_pytree"}),
@@ -36,6 +37,7 @@ LOADED = {  # the standard library and NumPy, and our own packages
     "calque_harvest": (STANDARD, {"calque_harvest", "calque_core", "calque_pytree"}),
     "calque_bounds": (STANDARD, {"calque_bounds", "calque_core", "calque_pytree"}),
     "calque": (STANDARD, {"calque", "calque_core", "calque_pytree"}),
+    "calque_as_jax": (STANDARD | LOGGING, {"calque_as_jax", "calque_core", "calque_pytree"}),
 }
 CORE = {  # the modules of core by folder; operations and the operators of arrays come with the first tracer
     "": "backends config context epoch errors hooks late lax record setting_values start_requests",

@@ -23,7 +23,7 @@ from calque_core.engine import FACADE, facade_fault, import_at_rest, install_com
 PACKAGES = (
     FACADE, "calque-pytree", "calque-core", "calque-autodiff", "calque-jet", "calque-batching", "calque-linalg",
     "calque-special", "calque-signal", "calque-sparse", "calque-laplacian", "calque-harvest", "calque-bounds",
-    "calque-numpy", "calque-xla-backend",
+    "calque-numpy", "calque-xla-backend", "calque-as-jax",
 )  # fmt: skip
 OTHERS = ("numpy", "jaxlib", "ml_dtypes", "scipy", "jax")
 VARIABLES = (

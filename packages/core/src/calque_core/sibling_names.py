@@ -170,4 +170,5 @@ NAMES = {
         "P ad_checkpoint custom_batching custom_derivatives debug dtypes errors flatten_util hessian hvp jacfwd "
         "jacobian jacrev lax nn numpy ops random scipy test_util testing tree tree_util"
     ),
+    "calque_as_jax": "absent_names install is_installed subprocess_environment uninstall",
 }

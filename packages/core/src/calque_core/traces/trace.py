@@ -58,6 +58,11 @@ class Trace:
     def __init__(self, parent: Trace | None) -> None:
         self.parent, self.thread = parent, get_ident()
 
+    @property
+    def main(self) -> object:
+        """What tells the traces of one transformation from others: the tag that they share, or the trace itself."""
+        return self if self.tag is None else self.tag
+
     def process_primitive(self, primitive: Any, args: Sequence[Value], params: dict[str, Any]) -> list[Value]:
         """Return the results of `primitive` on `args`, which may hold tracers of this trace, as a list."""
         raise NotImplementedError(

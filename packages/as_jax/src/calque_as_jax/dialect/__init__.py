@@ -1,0 +1,1 @@
+"""Adapters: short functions where jax's dialect differs from calque's, one module per module of jax."""

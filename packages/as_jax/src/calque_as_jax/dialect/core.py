@@ -1,0 +1,201 @@
+"""Names of `jax.core` and `jax.extend.core` that differ from calque's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import calque_core
+from calque_as_jax.dialect.types import tangent_type
+from calque_core import Literal, ShapedArray, Var, check_jaxpr, current_trace, typeof
+from calque_core.compat import find_top_trace, raise_to_shaped
+from calque_core.extend import JaxprTrace
+from calque_core.lax import jit_p
+
+__all__ = [
+    "Atom", "CallPrimitive", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprTypeError", "Literal", "ParamDict", "Primitive",
+    "Value", "Var", "call_p", "closed_call_p", "concrete_or_error", "eval_jaxpr", "find_top_trace", "get_aval",
+    "get_opaque_trace_state", "jaxpr_as_fun", "mapped_aval", "no_effects", "primal_dtype_to_tangent_dtype",
+    "raise_to_shaped", "typecheck_jaxpr", "unmapped_aval", "unsafe_am_i_under_a_jit_DO_NOT_USE",
+    "unsafe_am_i_under_a_vmap_DO_NOT_USE", "valid_jaxtype",
+]  # fmt: skip
+
+Atom = Var | Literal
+Value = Any
+ParamDict = dict
+JaxprTypeError = calque_core.JaxprTypeError
+typecheck_jaxpr = check_jaxpr
+call_p = closed_call_p = jit_p
+no_effects: frozenset[Any] = frozenset()
+
+
+class _PrimitiveType(type):
+    """The type of `Primitive`: calque's own primitives are instances, too."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, calque_core.Primitive)
+
+
+class Primitive(calque_core.Primitive, metaclass=_PrimitiveType):
+    """An operation with rules, as jax lets a library define it: a second definition replaces the first."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, multiple_results: bool = False) -> None:
+        super().__init__(name, multiple_results)
+
+    def def_impl(self, function: Any, **options: Any) -> Any:
+        """Define the evaluation."""
+        self.def_rule("impl", function, override=True)
+        return function
+
+    def def_abstract_eval(self, function: Any = None, *, cached: bool = False) -> Any:
+        """Define the type rule; a library has said by now whether there are several results."""
+        self.def_rule("partial_eval", partial(_stage_whole, self), override=True)
+        self.def_rule("abstract_eval", function, override=True)
+        return function
+
+    def get_bind_params(self, params: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Return the functions and the parameters with which `bind` makes an equation again."""
+        return [], dict(params)
+
+
+def _stage_whole(primitive: Primitive, known: Any, *operands: Any, **params: Any) -> Any:
+    """Record an operation on tangents as it is, as jax does, even where its parameters hold a program."""
+    del known
+    trace: Any = current_trace()
+    outs = JaxprTrace.process_primitive(trace, primitive, operands, params)
+    return outs if primitive.multiple_results else outs[0]
+
+
+CallPrimitive = Primitive
+
+
+class _ClosedJaxprType(type):
+    """The type of `ClosedJaxpr`: calque's jaxprs, which are closed, are instances, too."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, calque_core.Jaxpr) or type(value) is cls
+
+
+class ClosedJaxpr(metaclass=_ClosedJaxprType):
+    """A program without its constants, beside them: a library may keep the program when a traced constant is gone."""
+
+    __slots__ = ("consts", "jaxpr")
+
+    def __init__(self, jaxpr: Any, consts: Any = ()) -> None:
+        self.jaxpr, self.consts = open_jaxpr(jaxpr), list(consts)
+
+    @property
+    def literals(self) -> list[Any]:
+        """The constants."""
+        return self.consts
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.jaxpr, name)
+
+    def __repr__(self) -> str:
+        return repr(self.jaxpr)
+
+    def replace(self, *, jaxpr: Any = None, consts: Any = None) -> ClosedJaxpr:
+        """Return the program with another jaxpr or other constants."""
+        return ClosedJaxpr(self.jaxpr if jaxpr is None else jaxpr, self.consts if consts is None else consts)
+
+
+class _OpenJaxprType(type):
+    """The type of `Jaxpr`: calque's jaxprs are instances, too."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, calque_core.Jaxpr) or type(value) is cls
+
+
+class Jaxpr(metaclass=_OpenJaxprType):
+    """A program that lacks the values of its constants, and that calque's passes over parameters do not open."""
+
+    __slots__ = ("program",)
+
+    def __init__(self, program: Any) -> None:
+        self.program = program
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.program, name)
+
+    def __repr__(self) -> str:
+        return repr(self.program)
+
+
+def open_jaxpr(jaxpr: Any) -> Any:
+    """Return a jaxpr with types in place of its constants."""
+    if type(jaxpr) is Jaxpr or not jaxpr.constvars:
+        return jaxpr
+    return Jaxpr(jaxpr.replace(consts=[v.aval for v in jaxpr.constvars]))
+
+
+def eval_jaxpr(jaxpr: Any, consts: Any, *args: Any, **_: Any) -> list[Any]:
+    """Return the results of a program, by binding its equations in order."""
+    return calque_core.eval_jaxpr(jaxpr.program if type(jaxpr) is Jaxpr else jaxpr, list(consts), *args)
+
+
+def jaxpr_as_fun(jaxpr: Any) -> Callable[..., list[Any]]:
+    """Return the function that a closed program computes."""
+    return lambda *args: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
+
+
+class DropVar(Var):
+    """A result that is not used; calque's equations have no such variables."""
+
+
+def get_aval(x: Any) -> Any:
+    """Return the type of a value."""
+    return typeof(x)
+
+
+def get_opaque_trace_state(convention: Any = None) -> Any:
+    """Return a value that is equal in two places if one trace is current in both."""
+    del convention
+    return current_trace()
+
+
+def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> Any:
+    """Return the type of one element along an axis."""
+    del size
+    return aval if axis is None else aval.update(shape=aval.shape[:axis] + aval.shape[axis + 1 :])
+
+
+def unmapped_aval(size: int, axis: int | None, *rest: Any) -> Any:
+    """Return the type of `size` elements, stacked along an axis.  In older versions a name stood before the axis."""
+    (aval,) = rest[-1:]
+    place = axis if len(rest) == 1 else rest[0]
+    return aval if place is None else aval.update(shape=(*aval.shape[:place], size, *aval.shape[place:]))
+
+
+def concrete_or_error(force: Callable[[Any], Any] | None, x: Any, context: str = "") -> Any:
+    """Return a known value, converted by `force`.  Raises: ConcretizationTypeError for a traced one."""
+    if calque_core.is_tracer(x):
+        raise calque_core.ConcretizationTypeError(f"a traced value of type {typeof(x)} is not known here. {context}")
+    return x if force is None else force(x)
+
+
+def primal_dtype_to_tangent_dtype(dtype: Any) -> Any:
+    """Return the dtype of tangents of values of a dtype."""
+    return tangent_type(ShapedArray((), dtype)).dtype
+
+
+def valid_jaxtype(x: Any) -> bool:
+    """Tell whether a value has a type."""
+    try:
+        typeof(x)
+    except TypeError:
+        return False
+    return True
+
+
+def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:
+    """Tell whether a program is being staged."""
+    return not calque_core.trace_state_clean() and "Jaxpr" in type(current_trace()).__name__
+
+
+def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:
+    """Tell whether a function is being mapped."""
+    return "Batch" in type(current_trace()).__name__

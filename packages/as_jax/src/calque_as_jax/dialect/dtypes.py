@@ -1,0 +1,46 @@
+"""Names of `jax.dtypes` that calque has elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calque_as_jax.dialect.scalars import SCALARS
+from calque_core import canonicalize_dtype, typeof
+
+__all__ = [
+    "TypePromotionError", "bfloat16", "extended", "itemsize_bits", "scalar_type_of", "to_complex_dtype",
+    "to_inexact_dtype",
+]  # fmt: skip
+
+bfloat16 = SCALARS["bfloat16"]
+
+
+class TypePromotionError(ValueError):
+    """Raised by jax where dtypes do not promote; calque raises a TypeError."""
+
+
+class extended(np.generic):
+    """The dtypes that are no numbers: those of random keys."""
+
+
+def scalar_type_of(x: Any) -> type:
+    """Return the Python type of the elements of a value."""
+    return {"b": bool, "i": int, "u": int, "c": complex}.get(typeof(x).dtype.kind, float)
+
+
+def itemsize_bits(dtype: Any) -> int:
+    """Return the bits of an element."""
+    return 8 * int(np.dtype(dtype).itemsize)
+
+
+def to_complex_dtype(dtype: Any) -> Any:
+    """Return the complex dtype that holds a dtype."""
+    return np.result_type(dtype, np.complex64)
+
+
+def to_inexact_dtype(dtype: Any) -> Any:
+    """Return the floating dtype that holds a dtype."""
+    dtype = np.dtype(dtype)
+    return dtype if dtype.kind not in "biu" else canonicalize_dtype(np.float64)

@@ -1,0 +1,34 @@
+"""`jax.nn.initializers`: functions that make initial parameters; what they return gives device arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Protocol
+
+import calque.nn.initializers as ours
+from calque_as_jax.values import with_arrays
+
+__all__ = ["Initializer", "ones", "zeros"]
+
+
+class Initializer(Protocol):
+    """A function that makes initial parameters from a key."""
+
+    def __call__(self, key: Any, shape: Any, dtype: Any = ...) -> Any: ...
+
+
+def _making(factory: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a factory of initializers whose parameters are device arrays."""
+
+    @wraps(factory)
+    def make(*args: Any, **options: Any) -> Any:
+        return with_arrays(factory(*args, **options))
+
+    return make
+
+
+_FACTORIES = [name for name in dir(ours) if not name.startswith("_") and name not in ("ones", "zeros")]
+globals().update({name: _making(getattr(ours, name)) for name in _FACTORIES})
+ones, zeros = with_arrays(ours.ones), with_arrays(ours.zeros)
+__all__ += [name for name in _FACTORIES if name in globals()]

@@ -1,0 +1,81 @@
+"""Names that libraries import from private modules of jax, or from deep public ones.
+
+One idea: each is there because a client of the page *Run your JAX program* imports it, and does the least that the
+client needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from calque_as_jax.names import VERSION
+from calque_core import effects_barrier, typeof
+from calque_xla_backend import default_backend, devices
+
+__all__ = [
+    "LiteralArray", "TypedNdArray", "WrappedFun", "apply_primitive", "backends", "check_close", "get_backend",
+    "include_frame", "register_exclusion", "shaped_abstractify", "version", "wait_for_tokens", "wrap_init",
+]  # fmt: skip
+
+version = VERSION
+wait_for_tokens = effects_barrier
+_folders: list[str] = []
+
+
+class TypedNdArray:
+    """A constant of a program; calque's are arrays."""
+
+
+LiteralArray = TypedNdArray
+
+
+def register_exclusion(path: str) -> None:
+    """Keep a file whose frames jax hides from tracebacks; calque hides its own."""
+    _folders.append(path)
+
+
+def include_frame(frame: Any) -> bool:
+    """Tell whether a traceback shows a frame."""
+    del frame
+    return True
+
+
+def check_close(a: Any, b: Any, atol: float = 1e-6, rtol: float = 1e-6, err_msg: str = "") -> None:
+    """Raise AssertionError if two arrays differ by more than a tolerance."""
+    np.testing.assert_allclose(np.asarray(a), np.asarray(b), atol=atol, rtol=rtol, err_msg=err_msg)
+
+
+def get_backend(platform: str | None = None) -> Any:
+    """Return the client of a platform."""
+    return devices(platform or None)[0].client
+
+
+def backends() -> dict[str, Any]:
+    """Return the client of the default platform by its name."""
+    return {default_backend(): get_backend()}
+
+
+class WrappedFun:
+    """A function that jax's internals pass around."""
+
+    def __init__(self, function: Callable[..., Any], params: dict[str, Any]) -> None:
+        self.call_wrapped = partial(function, **params)
+
+
+def wrap_init(function: Callable[..., Any], params: dict[str, Any] | None = None, **_: Any) -> WrappedFun:
+    """Return a wrapped function."""
+    return WrappedFun(function, params or {})
+
+
+def apply_primitive(primitive: Any, *args: Any, **params: Any) -> Any:
+    """Evaluate a primitive."""
+    return primitive.impl(*args, **params)
+
+
+def shaped_abstractify(x: Any) -> Any:
+    """Return the type of a value."""
+    return typeof(x)

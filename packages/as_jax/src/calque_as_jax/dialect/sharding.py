@@ -1,0 +1,64 @@
+"""Names of `jax.sharding` that calque has elsewhere, or one value for."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import calque
+from calque_core import Mesh, config
+from calque_xla_backend import NamedSharding, SingleDeviceSharding, devices
+
+__all__ = [
+    "AxisType", "Mesh", "NamedSharding", "PositionalSharding", "Sharding", "create_device_mesh", "get_abstract_mesh",
+    "get_mesh", "make_mesh",
+]  # fmt: skip
+
+
+class AxisType(enum.Enum):
+    """How an axis of a mesh is divided: calque has `Auto`."""
+
+    Auto = enum.auto()
+    Explicit = enum.auto()
+    Manual = enum.auto()
+
+
+class _ShardingType(type):
+    """The type of `Sharding`: all classes of shardings are subclasses."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, (NamedSharding, SingleDeviceSharding))
+
+
+class Sharding(metaclass=_ShardingType):
+    """Where the elements of an array are."""
+
+
+PositionalSharding = NamedSharding
+
+
+def get_mesh() -> Any:
+    """Return the mesh of the block `set_mesh`, or None."""
+    return config.current().mesh
+
+
+get_abstract_mesh = get_mesh
+
+
+def make_mesh(axis_shapes: Sequence[int], axis_names: Sequence[str], axis_types: Any = None, **options: Any) -> Any:
+    """Return a mesh of devices.  Raises: NotImplementedError for axis types other than `Auto`."""
+    if axis_types is not None and any(kind is not AxisType.Auto for kind in axis_types):
+        raise NotImplementedError(f"make_mesh got axis_types={axis_types}. Use AxisType.Auto: types hold no shardings.")
+    return calque.make_mesh(tuple(axis_shapes), tuple(axis_names), **options)
+
+
+def create_device_mesh(mesh_shape: Sequence[int], devices: Any = None, **_: Any) -> Any:
+    """Return an array of devices with the shape of a mesh."""
+    found = _devices() if devices is None else list(devices)
+    return np.array(found[: int(np.prod(mesh_shape))], dtype=object).reshape(mesh_shape)
+
+
+_devices = devices

@@ -1,0 +1,58 @@
+"""Names of `jax` itself that are values, types and questions about devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import calque
+from calque_as_jax.dialect.types import typeof
+from calque_as_jax.names import VERSION
+from calque_as_jax.values import Array, tree_to_arrays
+from calque_core import ShapeDtypeStruct
+from calque_xla_backend import devices
+
+__all__ = [
+    "Array", "Device", "ShapeDtypeStruct", "device_put", "host_id", "host_ids",
+    "process_indices", "typeof",
+]  # fmt: skip
+
+Tree = Any
+
+__version__ = VERSION
+__version_info__ = tuple(int(number) for number in VERSION.split("."))
+
+
+class _DeviceType(type):
+    """The type of `jax.Device`: its instances are the devices of the backend."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, type(devices()[0]))
+
+
+class Device(metaclass=_DeviceType):
+    """`jax.Device`: a device on which programs run."""
+
+    __module__ = "jax"
+
+
+def device_put(x: Tree, device: Tree = None, *, src: Tree = None, donate: bool = False, may_alias: Any = None) -> Tree:
+    """Return a pytree on a device; `src`, `donate` and `may_alias` change nothing, since transfers copy.
+
+    >>> device_put(2.0)
+    Array(2., dtype=float32, weak_type=True)
+    """
+    del src, donate, may_alias
+    return tree_to_arrays(x) if device is None else calque.device_put(tree_to_arrays(x), device)
+
+
+def host_id() -> int:
+    """Return the number of this process."""
+    return int(calque.process_index())
+
+
+def host_ids() -> list[int]:
+    """Return the numbers of all processes."""
+    return list(range(calque.process_count()))
+
+
+process_indices = host_ids

@@ -1,0 +1,187 @@
+"""The table: where the names of each module of jax come from.
+
+One idea: a module of jax is a row.  Its names are those of the adapters, modules of this package, then those of the
+origins, modules of calque.  `NAMES` has the names that are elsewhere, `ABSENT` those that calque lacks.
+
+Read next: `finder.py`, which reads the table.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+VERSION = "0.10.2"  # of jax, whose names these are
+
+
+class Row(NamedTuple):
+    """A module of jax: its names come from `adapters`, then `origins`; `converts` if functions return device arrays."""
+
+    origins: tuple[str, ...] = ()
+    adapters: tuple[str, ...] = ()
+    converts: bool = False
+
+
+_DIALECT = "calque_as_jax.dialect"
+
+MODULES = {
+    "jax": Row(("calque",), (f"{_DIALECT}.top", f"{_DIALECT}.transformations")),
+    "jax._src": Row(),
+    "jax._src.ad_util": Row(("calque_core", "calque_core.lax"), (f"{_DIALECT}.ad",)),
+    "jax._src.compiler": Row((), (f"{_DIALECT}.private",)),
+    "jax._src.xla_bridge": Row((), (f"{_DIALECT}.private",)),
+    "jax._src.dispatch": Row((), (f"{_DIALECT}.private",)),
+    "jax._src.dtypes": Row(("calque.dtypes",), (f"{_DIALECT}.dtypes",)),
+    "jax._src.flatten_util": Row(("calque.flatten_util",), converts=True),
+    "jax._src.literals": Row((), (f"{_DIALECT}.private",)),
+    "jax._src.public_test_util": Row((), (f"{_DIALECT}.private",)),
+    "jax._src.traceback_util": Row((), (f"{_DIALECT}.private",)),
+    "jax.ad_checkpoint": Row(("calque.ad_checkpoint",)),
+    "jax.api_util": Row((), (f"{_DIALECT}.private",)),
+    "jax.core": Row(("calque_core",), (f"{_DIALECT}.core",)),
+    "jax.custom_batching": Row(("calque.custom_batching",)),
+    "jax.custom_derivatives": Row(("calque.custom_derivatives",), (f"{_DIALECT}.custom",)),
+    "jax.debug": Row(("calque.debug",)),
+    "jax.distributed": Row(("calque.distributed",)),
+    "jax.dlpack": Row(("calque.dlpack",)),
+    "jax.dtypes": Row(("calque.dtypes",), (f"{_DIALECT}.dtypes",)),
+    "jax.errors": Row(("calque.errors",), (f"{_DIALECT}.errors",)),
+    "jax.experimental": Row((), (f"{_DIALECT}.experimental",)),
+    "jax.experimental.checkify": Row((), (f"{_DIALECT}.checkify",)),
+    "jax.experimental.compilation_cache": Row(),
+    "jax.experimental.compilation_cache.compilation_cache": Row(("calque_xla_backend.compilation_cache",)),
+    "jax.experimental.jet": Row((), (f"{_DIALECT}.experimental",)),
+    "jax.experimental.mesh_utils": Row((), (f"{_DIALECT}.sharding",)),
+    "jax.experimental.multihost_utils": Row(("calque.multihost",)),
+    "jax.experimental.pjit": Row((), (f"{_DIALECT}.experimental",)),
+    "jax.experimental.shard_map": Row((), (f"{_DIALECT}.experimental",)),
+    "jax.export": Row(("calque.export",)),
+    "jax.extend": Row(),
+    "jax.extend.backend": Row((), (f"{_DIALECT}.private",)),
+    "jax.extend.core": Row(("calque_core",), (f"{_DIALECT}.core",)),
+    "jax.extend.core.primitives": Row(("calque_core.lax",)),
+    "jax.extend.linear_util": Row((), (f"{_DIALECT}.private",)),
+    "jax.extend.source_info_util": Row(("calque_core",)),
+    "jax.ffi": Row(("calque.ffi",)),
+    "jax.flatten_util": Row(("calque.flatten_util",), converts=True),
+    "jax.interpreters": Row(),
+    "jax.interpreters.ad": Row(("calque_autodiff",), (f"{_DIALECT}.ad",)),
+    "jax.interpreters.batching": Row(("calque_batching",), (f"{_DIALECT}.batching",)),
+    "jax.interpreters.mlir": Row(("calque_xla_backend",), (f"{_DIALECT}.mlir",)),
+    "jax.interpreters.partial_eval": Row(("calque_core",)),
+    "jax.interpreters.xla": Row((), (f"{_DIALECT}.private",)),
+    "jax.lax": Row(("calque.lax",), (f"{_DIALECT}.lax",), converts=True),
+    "jax.lax.linalg": Row(("calque.lax.linalg",), converts=True),
+    "jax.lib": Row(),
+    "jax.monitoring": Row((), (f"{_DIALECT}.monitoring",)),
+    "jax.nn": Row(("calque.nn",), converts=True),
+    "jax.nn.initializers": Row(("calque.nn.initializers",), (f"{_DIALECT}.initializers",)),
+    "jax.numpy": Row(("calque.numpy",), (f"{_DIALECT}.numpy", f"{_DIALECT}.scalars"), converts=True),
+    "jax.numpy.fft": Row(("calque.numpy.fft",), converts=True),
+    "jax.numpy.linalg": Row(("calque.numpy.linalg",), (f"{_DIALECT}.linalg",), converts=True),
+    "jax.ops": Row(("calque.ops",), converts=True),
+    "jax.profiler": Row(("calque.profiler",), (f"{_DIALECT}.monitoring",)),
+    "jax.random": Row(("calque.random",), (f"{_DIALECT}.random",), converts=True),
+    "jax.scipy": Row(),
+    "jax.scipy.linalg": Row(("calque.scipy.linalg",), converts=True),
+    "jax.scipy.special": Row(("calque.scipy.special",), converts=True),
+    "jax.scipy.stats": Row(),
+    "jax.scipy.stats.norm": Row((), (f"{_DIALECT}.stats_norm",)),
+    "jax.scipy.stats.uniform": Row((), (f"{_DIALECT}.stats_uniform",)),
+    "jax.sharding": Row(("calque.sharding",), (f"{_DIALECT}.sharding",)),
+    "jax.stages": Row(("calque.stages",)),
+    "jax.test_util": Row(("calque.test_util",)),
+    "jax.tree": Row(("calque.tree",)),
+    "jax.tree_util": Row(("calque.tree_util",), (f"{_DIALECT}.tree_util",)),
+    "jax.typing": Row((), (f"{_DIALECT}.typing",)),
+    "jax.version": Row((), (f"{_DIALECT}.private",)),
+}
+
+# A name that is elsewhere, or that is a module: `module:name` or `module`.
+NAMES = {
+    "jax.__version__": f"{_DIALECT}.top:__version__",
+    "jax.__version_info__": f"{_DIALECT}.top:__version_info__",
+    "jax.version.__version__": f"{_DIALECT}.top:__version__",
+    "jax.config": "calque_as_jax.settings:config",
+    "jax.enable_x64": "calque_as_jax.settings:enable_x64",
+    "jax.experimental.enable_x64": "calque_as_jax.settings:enable_x64",
+    "jax.experimental.disable_x64": "calque_as_jax.settings:disable_x64",
+    "jax.check_tracer_leaks": "calque_core.config:checking_leaks",
+    "jax.checking_leaks": "calque_core.config:checking_leaks",
+    "jax.lax.with_sharding_constraint": "calque_xla_backend:with_sharding_constraint",
+    "jax.lax.custom_root": "calque:custom_root",
+    "jax.lax.pcast": "calque_core.compat:pcast",
+    "jax.interpreters.mlir.ir": "jaxlib.mlir.ir",
+    "jax.extend.mlir": "jaxlib.mlir",
+    "jax.lib.xla_client": "jaxlib.xla_client",
+    "jax.lib.xla_extension": "jaxlib._jax",
+    "jax.sharding.set_mesh": "calque:set_mesh",
+    "jax.sharding.use_mesh": "calque:set_mesh",
+    "jax.experimental.pjit.with_sharding_constraint": "calque_xla_backend:with_sharding_constraint",
+    "jax.experimental.io_callback": "calque:io_callback",
+    "jax.custom_derivatives.CustomVJPPrimal": "calque_autodiff:CustomVJPPrimal",
+    "jax.interpreters.xla.canonicalize_dtype": "calque_core:canonicalize_dtype",
+}
+
+_REFERENCES = "Mutable references are absent. Return the new value, or carry it through lax.scan."
+_GUARDS = "Transfers are not guarded here. Leave the guard out."
+_SHARDING_BY_TYPE = "Shardings by types are absent. Use jax.lax.with_sharding_constraint."
+_SOLVERS = "Use the loops of the page 'Solvers of differential equations', or SciPy."
+
+ABSENT = {
+    "jax.Ref": _REFERENCES, "jax.new_ref": _REFERENCES, "jax.empty_ref": _REFERENCES, "jax.free_ref": _REFERENCES,
+    "jax.freeze": _REFERENCES, "jax.ref": _REFERENCES,
+    "jax.transfer_guard": _GUARDS, "jax.transfer_guard_host_to_device": _GUARDS,
+    "jax.transfer_guard_device_to_host": _GUARDS, "jax.transfer_guard_device_to_device": _GUARDS,
+    "jax.thread_guard": _GUARDS, "jax.array_garbage_collection_guard": _GUARDS,
+    "jax.smap": "Use jax.vmap, or jax.shard_map.",
+    "jax.fwd_and_bwd": "Use jax.vjp, whose second result is the backward pass.",
+    "jax.reshard": _SHARDING_BY_TYPE, "jax.auto_pcast": _SHARDING_BY_TYPE,
+    "jax.no_tracing": "Use jax.disable_jit.", "jax.no_execution": "Use jax.eval_shape.",
+    "jax.debug_key_reuse": "Keys are not followed. Use each key once.",
+    "jax.custom_transpose": "Use calque.custom_rules with def_transpose.",
+    "jax.print_environment_info": "Run `python -m calque.doctor`.",
+    "jax.numpy.fromfile": "Read the file with NumPy, and convert its array with jnp.asarray.",
+    "jax.numpy.load": "Use numpy.load, and convert its array with jnp.asarray.",
+    "jax.lax.after_all": "Use ordered=True of a callback.",
+    "jax.lax.create_token": "Use ordered=True of a callback.",
+    "jax.lax.rng_uniform": "Use jax.random.uniform.",
+    "jax.lax.rng_bit_generator": "Use jax.random.bits.",
+    "jax.lax.RandomAlgorithm": "The one generator is threefry.",
+    "jax.lax.ragged_all_to_all": "Use jax.lax.all_to_all with equal parts.",
+    "jax.nn.scaled_matmul": "Scale the operands, and use jnp.matmul.",
+    "jax.nn.scaled_dot_general": "Scale the operands, and use jax.lax.dot_general.",
+    "jax.nn.get_scaled_dot_general_config": "Scale the operands, and use jax.lax.dot_general.",
+    "jax.debug.inspect_array_sharding": "Read x.sharding of a result.",
+    "jax.export.symbolic_shape": "Export has fixed shapes. Export once per shape.",
+    "jax.export.symbolic_args_specs": "Export has fixed shapes. Export once per shape.",
+}  # fmt: skip
+
+# Modules that are absent, with all that is in them.
+ABSENT_MODULES = {
+    "jax.cloud_tpu_init": "TPUs are plugins of XLA: see the page 'Other systems'.",
+    "jax.collect_profile": "Use calque.profile.",
+    "jax.example_libraries": "Use optax, or the loops of the page 'A training loop'.",
+    "jax.experimental.custom_partitioning": "Use jax.shard_map.",
+    "jax.experimental.jax2tf": "Use jax.export, whose programs are StableHLO.",
+    "jax.experimental.key_reuse": "Keys are not followed. Use each key once.",
+    "jax.experimental.layout": "Layouts are XLA's choice here. Leave them out.",
+    "jax.experimental.mosaic": "Kernels of one's own come by jax.ffi.",
+    "jax.experimental.ode": _SOLVERS,
+    "jax.experimental.pallas": "Kernels of one's own come by jax.ffi.",
+    "jax.experimental.rnn": "Use jax.lax.scan.",
+    "jax.experimental.serialize_executable": "Use jax.export, or the cache of compiled programs.",
+    "jax.experimental.sparse": "A sparse operator is a function: use jax.lax.custom_linear_solve or segment_sum.",
+    "jax.extend.pallas": "Kernels of one's own come by jax.ffi.",
+    "jax.extend.xla": "Use the settings of jax.jit: compiler_options.",
+    "jax.image": "Use jnp.repeat to enlarge, jax.lax.reduce_window to shrink, or SciPy through jax.pure_callback.",
+    "jax.ref": _REFERENCES,
+    "jax.scipy.cluster": "Use SciPy through jax.pure_callback.",
+    "jax.scipy.integrate": "Use jnp.trapezoid.",
+    "jax.scipy.interpolate": "Use jnp.interp, or SciPy through jax.pure_callback.",
+    "jax.scipy.ndimage": "Use jnp.take with computed indices, or SciPy through jax.pure_callback.",
+    "jax.scipy.optimize": "Use optimistix, or SciPy's minimize with jax.grad.",
+    "jax.scipy.signal": "Use jax.lax.conv_general_dilated, or jnp.convolve.",
+    "jax.scipy.sparse": "Use lineax, or jax.lax.custom_linear_solve.",
+    "jax.scipy.spatial": "Use SciPy through jax.pure_callback.",
+    "jax.tools": "Use jax.jit(f).lower(x).as_text().",
+}

@@ -1,0 +1,195 @@
+"""Arrays as jax has them: what counts as one, and functions whose results are device arrays.
+
+One idea: calque's functions return NumPy's arrays where nothing is traced and no operand is on a device; here each
+function of jax's name passes its results through `to_arrays`.  Tracers and device arrays pass unchanged.
+
+Read next: `dialect/`, the adapters that are more than that.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Self
+
+import numpy as np
+
+import calque
+from calque_core import Tracer, ensure_compile_time_eval, lax, typeof
+from calque_numpy.random import KeyArray
+from calque_xla_backend import Array as DeviceArray
+from calque_xla_backend import device_put
+
+Value = Any
+
+_ARRAYS = (DeviceArray, Tracer, KeyArray)
+_SCALARS = (bool, int, float, complex)
+
+
+class _ArrayType(type):
+    """The type of `jax.Array`: its instances are device arrays, tracers and keys."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, _ARRAYS)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return cls is kind or issubclass(kind, _ARRAYS)
+
+
+class Array(metaclass=_ArrayType):
+    """`jax.Array`: device arrays, tracers and random keys are instances."""
+
+    __module__ = "jax"
+
+    def __new__(cls) -> Self:
+        raise TypeError("jax.Array is made by functions of jax.numpy. Use jnp.asarray(x).")
+
+
+class NoMesh:
+    """The mesh of a type, which has none."""
+
+    empty = True
+    are_all_axes_explicit = are_all_axes_auto = are_all_axes_manual = False
+    axis_names: tuple[str, ...] = ()
+
+
+class NoSharding:
+    """The sharding of a type: `out_sharding=jax.typeof(x).sharding` asks for nothing."""
+
+    mesh = NoMesh()
+    spec = None
+
+
+NO_SHARDING = NoSharding()
+
+# Functions that tell something about their operands, which is no array.
+_TELLING_NAMES = (
+    "dtype ndim shape size result_type promote_types can_cast issubdtype isdtype iinfo finfo isscalar iscomplexobj "
+    "isrealobj broadcast_shapes einsum_path array_repr array_str array2string save savez get_printoptions "
+    "set_printoptions printoptions conv_dimension_numbers padtype_to_pads axis_size canonicalize_dtype "
+    "get_sharded_matmul vectorize frompyfunc dce_sink reduce_precision_p key_impl at iterable typename "
+    "set_string_function"
+)
+_TELLING = frozenset(_TELLING_NAMES.split())
+# Functions whose results are weak if all operands that have a dtype are weak and none is asked for.
+_WEAK_NAMES = (
+    "abs absolute acos acosh add arccos arccosh arcsin arcsinh arctan arctan2 arctanh asarray array asin asinh atan "
+    "atan2 atanh broadcast_to cbrt ceil clip concatenate conj conjugate copy cos cosh divide erf exp exp2 "
+    "expand_dims expm1 exponential fabs flip floor floor_divide fmax fmin full full_like hypot integer_pow log "
+    "log10 log1p log2 logaddexp max maximum mean min minimum mod multiply neg negative nextafter ones_like positive "
+    "pow power prod ravel real reciprocal rem remainder reshape round rsqrt select sign sin sinh sqrt square "
+    "squeeze stack sub subtract sum swapaxes tan tanh tile transpose true_divide trunc where zeros_like mul div "
+    "sigmoid logistic relu softplus stop_gradient atleast_1d atleast_2d broadcast_in_dim"
+)
+_KEEPING_WEAK = frozenset(_WEAK_NAMES.split())
+
+
+def to_array(x: Value) -> Value:
+    """Return NumPy's array or scalar, or a Python number, as a device array; anything else as it is.
+
+    >>> to_array(2.0)
+    Array(2., dtype=float32, weak_type=True)
+    """
+    if isinstance(x, (np.ndarray, np.generic)):
+        return device_put(x) if x.dtype.kind in "biufcV" and x.dtype.fields is None else x
+    return weak_array(x) if type(x) in _SCALARS else x
+
+
+def weak_array(x: Value) -> Value:
+    """Return a Python number as a weak device array."""
+    with ensure_compile_time_eval():
+        return as_weak(device_put(x)) if type(x) is not bool else device_put(np.bool_(x))
+
+
+def as_weak(x: Value) -> Value:
+    """Return an array or a tracer with a weak type."""
+    return lax.convert_element_type_p.bind(x, new_dtype=typeof(x).dtype, weak_type=True)
+
+
+def to_arrays(x: Value) -> Value:
+    """Return the result of a function with its NumPy arrays and Python numbers as device arrays, in tuples too.
+
+    >>> to_arrays((1, None))
+    (Array(1, dtype=int32, weak_type=True), None)
+    """
+    kind = type(x)
+    if kind is DeviceArray:
+        return x
+    if kind is tuple:
+        return tuple([each if type(each) is bool else to_arrays(each) for each in x])  # cho_factor's `lower` is a bool
+    if kind is list:
+        return [to_arrays(each) for each in x]
+    if kind is KeyArray:
+        return KeyArray(to_arrays(x.words))
+    if isinstance(x, tuple) and hasattr(kind, "_fields"):
+        return kind(*map(to_arrays, x))
+    return to_array(x)
+
+
+def tree_to_arrays(tree: Value) -> Value:
+    """Return a pytree with NumPy's arrays and Python numbers as device arrays.
+
+    >>> tree_to_arrays({"x": np.int32(1)})
+    {'x': Array(1, dtype=int32)}
+    """
+    return calque.tree_util.tree_map(to_array, tree)
+
+
+def converted(name: str, value: Value) -> Value:
+    """Return a function of calque's under jax's name: its results are device arrays.  Classes and values pass.
+
+    >>> converted("sin", np.sin)(np.float32(0))
+    Array(0., dtype=float32)
+    """
+    if inspect.isclass(value) or not callable(value) or name in _TELLING or name.endswith("_p"):
+        return value
+    return with_arrays(value, keeps_weak=name in _KEEPING_WEAK)
+
+
+def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Callable[..., Any]:
+    """Return `function` with results that are device arrays; options that are None and calque lacks are left out."""
+
+    def call(*args: Value, **options: Any) -> Value:
+        if options:
+            options = {name: x for name, x in options.items() if not _asks_for_nothing(name, x)}
+        out = to_arrays(function(*args, **options))
+        return as_weak(out) if keeps_weak and _is_weak_call(args, options, out) else out
+
+    return _named(call, function)
+
+
+_LEFT_OUT = frozenset(("where", "out_sharding", "sharding", "out", "accuracy", "device"))
+
+
+def _asks_for_nothing(name: str, x: Value) -> bool:
+    return (x is None and name in _LEFT_OUT) or type(x) is NoSharding
+
+
+def _named(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    try:
+        return wraps(function)(call)
+    except (AttributeError, TypeError):  # a callable without a name
+        return call
+
+
+def _is_weak_call(args: tuple[Value, ...], options: dict[str, Any], out: Value) -> bool:
+    """Tell whether a strong number has weak operands alone; calque's arrays with axes are strong."""
+    if "dtype" in options or not isinstance(out, _ARRAYS) or out.ndim or getattr(out, "weak_type", True):
+        return False
+    kind = typeof(out).dtype.kind
+    return kind in "iuf" and all(map(_is_weak_or_no_number, args)) and any(map(_is_weak_number, args))
+
+
+def _is_weak_number(x: Value) -> bool:
+    if isinstance(x, (list, tuple)):
+        return bool(x) and all(map(_is_weak_number, x))
+    return type(x) in (int, float) or bool(getattr(x, "weak_type", False))
+
+
+def _is_weak_or_no_number(x: Value) -> bool:
+    if isinstance(x, (list, tuple)):
+        return all(map(_is_weak_or_no_number, x))
+    if type(x) is bool or getattr(x, "dtype", None) == np.bool_:
+        return True
+    return _is_weak_number(x) or (not hasattr(x, "dtype") and not isinstance(x, type))

@@ -1,0 +1,110 @@
+"""Installing and uninstalling, each in a process of its own."""
+
+import importlib.metadata
+import subprocess
+import sys
+
+import jax
+import pytest
+
+import calque_as_jax
+from calque_core import config
+
+FAKE = "import sys, types; sys.modules['jax'] = types.ModuleType('jax'); sys.modules['jax'].__file__ = 'jax.py'\n"
+
+
+def run(program, **options):
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, **options)
+
+
+def test_jax_has_a_version():
+    assert jax.__version__ == importlib.metadata.version("jax") == jax.version.__version__
+
+
+def test_a_jax_that_is_imported_already_is_an_error():
+    done = run(f"{FAKE}import calque_as_jax")
+    assert "jax itself is imported already, from jax.py. Import calque_as_jax first" in done.stderr
+
+
+def test_a_jax_that_is_installed_stays_hidden_and_is_named_once(tmp_path):
+    (tmp_path / "jax.py").write_text("raise RuntimeError('the other jax')")
+    program = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "import calque_as_jax, jax\ncalque_as_jax.uninstall()\ncalque_as_jax.install()\nimport jax\nprint(jax.jit)"
+    )
+    done = run(program)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("`import jax` gives calque in this process") == 1
+    assert "jax.py is not used" in done.stderr
+
+
+def test_uninstalling_gives_the_name_and_the_settings_back(tmp_path):
+    (tmp_path / "jax.py").write_text("other = True")
+    program = (
+        "import sys, calque\nfrom calque_core import config\nimport calque_as_jax, jax.numpy\n"
+        "assert not config.current().enable_x64\n"
+        f"calque_as_jax.uninstall(); sys.path.insert(0, {str(tmp_path)!r})\n"
+        "assert config.current().enable_x64\nimport jax\nprint(jax.other)"
+    )
+    assert run(program).stdout == "True\n"
+
+
+def test_a_new_process_finds_calque_only_where_asked(tmp_path):
+    (tmp_path / "jax.py").write_text("other = True")
+    (tmp_path / "sitecustomize.py").write_text("print('mine')")
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import jax; print(hasattr(jax, 'other'))"
+    assert run(program).stdout.endswith("True\n")
+    environment = calque_as_jax.subprocess_environment()
+    environment["PYTHONPATH"] += f":{tmp_path}"
+    assert run(program, env=environment).stdout == "mine\nFalse\n"
+
+
+def test_variables_of_jax_set_its_settings():
+    program = "import calque_as_jax, jax; print(jax.config.jax_enable_x64, jax.numpy.ones(1).dtype)"
+    assert run(program).stdout == "False float32\n"
+    environment = {**calque_as_jax.subprocess_environment(), "JAX_ENABLE_X64": "1"}
+    assert run(program, env=environment).stdout == "True float64\n"
+
+
+def test_settings_have_their_names_of_jax():
+    with jax.experimental.enable_x64():
+        assert jax.config.x64_enabled
+        assert jax.config.read("jax_enable_x64")
+    assert not config.current().enable_x64
+    jax.config.update("jax_threefry_partitionable", False)
+    assert jax.config.values["jax_threefry_partitionable"] is False
+    with pytest.raises(AttributeError, match=r"jax.config has no setting 'jax_enable_x46' here"):
+        jax.config.update("jax_enable_x46", True)
+
+
+def test_a_program_runs_with_its_arguments(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text("import sys, jax\nprint(sys.argv[1:], jax.jit(lambda x: x + 1)(1))")
+    command = [sys.executable, "-m", "calque_as_jax", str(path), "a", "-b"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "['a', '-b'] 2\n"
+
+
+def test_a_program_is_checked_before_it_runs(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import jax, jax.numpy as jnp\nfrom jax.experimental import pallas as pl\nfrom jax import lax as L\n"
+        "jnp.linalg.solve\nL.rng_uniform(0, 1, (2,))\njax.config.jax_enable_x64\nraise SystemExit(5)\n"
+    )
+    command = [sys.executable, "-m", "calque_as_jax", "--check", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == [
+        f"{path}:2: calque has no 'jax.experimental.pallas'. Kernels of one's own come by jax.ffi.",
+        f"{path}:5: calque has no 'jax.lax.rng_uniform'. Use jax.random.uniform.",
+    ]
+    assert done.returncode == 1
+    path.write_text("import jax\njax.jit")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "all names of jax that it uses are there\n")
+
+
+def test_the_program_of_the_module_says_how_it_is_used():
+    done = subprocess.run([sys.executable, "-m", "calque_as_jax"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.endswith(
+        "usage: python -m calque_as_jax [--check] program.py [arguments], or -m module [arguments]\n"
+    )
