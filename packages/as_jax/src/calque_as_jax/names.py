@@ -1,7 +1,7 @@
 """The table: where the names of each module of jax come from.
 
-One idea: a module of jax is a row.  Its names are those of the adapters, modules of this package, then those of the
-origins, modules of calque.  `NAMES` has the names that are elsewhere, `ABSENT` those that calque lacks.
+One idea: a module of jax is a row.  It has the names of the adapters, modules of this package, then the names of the
+origins, modules of calque.  `NAMES` has the names that are elsewhere, `ABSENT` the names that calque lacks.
 
 Read next: `finder.py`, which reads the table.
 """

@@ -77,7 +77,7 @@ def uninstall() -> None:
 
 
 def subprocess_environment() -> dict[str, str]:
-    r"""Return the variables of this process, and those that make `jax` be calque in a Python that is started with them.
+    r"""Return the variables of this process, and two that make `jax` be calque in a Python that is started with them.
 
     Without them a new process finds jax itself.  The Python reads a `sitecustomize` module of this package; one of
     your own runs after it.
