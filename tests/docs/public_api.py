@@ -79,12 +79,12 @@ TABLE = [
     "calque_linalg",
     "calque_special",
     "calque_signal",
+    "calque_numpy",
+    "calque",
     "calque_sparse",
     "calque_laplacian",
     "calque_harvest",
     "calque_bounds",
-    "calque_numpy",
-    "calque",
     "calque_as_jax",
 ]
 ROOT = Path(__file__).parents[2]
@@ -164,7 +164,7 @@ def sibling_names() -> str:
         "NAMES = {",
     ]
     for path, names in names_by_module().items():
-        pieces = textwrap.wrap(" ".join(names), 108) or [""]
+        pieces = textwrap.wrap(" ".join(names), 108)
         texts = [f'        "{piece} "' for piece in pieces[:-1]] + [f'        "{pieces[-1]}"']
         line = f'    "{path}": "{pieces[0]}",'
         fits = len(pieces) == 1 and len(line) <= 120

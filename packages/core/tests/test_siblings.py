@@ -16,7 +16,11 @@ from calque_core.siblings import sibling_advice
     [
         (calque_core, "vmap", "Use calque_batching.vmap (pip install calque-batching)."),
         (calque_core, "jit", "Use calque_xla_backend.jit (pip install calque-xla-backend)."),
-        (calque_core, "hessian", "Use calque.hessian (pip install calque-transforms)."),
+        (
+            calque_core,
+            "hessian",
+            "Use calque.hessian (pip install calque-transforms) or calque_sparse.hessian (pip install calque-sparse).",
+        ),
         (calque_core, "tree_map", "Use calque_pytree.tree_map (pip install calque-pytree)."),
         (lax, "grad", "Use calque_autodiff.grad (pip install calque-autodiff)."),
         # What the package itself has in another module needs no command.

@@ -118,19 +118,6 @@ NAMES = {
         "reduce_window_min_p reduce_window_p reduce_window_sum_p select_and_gather_add select_and_gather_add_p "
         "select_and_scatter select_and_scatter_add select_and_scatter_add_p select_and_scatter_p"
     ),
-    "calque_sparse": (
-        "Coloring Operand PreparedDerivative Products Sets SparseArray SparsityPattern acyclic_coloring bicoloring "
-        "column_coloring hessian hessian_sparsity hvp jacfwd jacobian_sparsity jacrev no_pairs prepare_hessian "
-        "prepare_jacobian row_coloring star_coloring"
-    ),
-    "calque_laplacian": (
-        "ForwardLaplacian InnerProduct LaplacianTrace Triple defelementwise deflinear forward_laplacian laplacian"
-    ),
-    "calque_harvest": (
-        "HarvestTrace call_and_reap harvest nest plant reap site_p site_tangent_p sow sow_cotangent sow_cotangent_p "
-        "sow_p"
-    ),
-    "calque_bounds": "BoundsTrace Interval Taylor TaylorTrace bounds def_growing outward taylor_bounds",
     "calque_numpy": (
         "abs absolute acos acosh add all allclose amax amin angle any append apply_along_axis apply_over_axes arange "
         "arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argpartition argsort argwhere around "
@@ -170,5 +157,18 @@ NAMES = {
         "P ad_checkpoint custom_batching custom_derivatives debug dtypes errors flatten_util hessian hvp jacfwd "
         "jacobian jacrev lax nn numpy ops random scipy test_util testing tree tree_util"
     ),
+    "calque_sparse": (
+        "Coloring Operand PreparedDerivative Products Sets SparseArray SparsityPattern acyclic_coloring bicoloring "
+        "column_coloring hessian hessian_sparsity hvp jacfwd jacobian_sparsity jacrev no_pairs prepare_hessian "
+        "prepare_jacobian row_coloring star_coloring"
+    ),
+    "calque_laplacian": (
+        "ForwardLaplacian InnerProduct LaplacianTrace Triple defelementwise deflinear forward_laplacian laplacian"
+    ),
+    "calque_harvest": (
+        "HarvestTrace call_and_reap harvest nest plant reap site_p site_tangent_p sow sow_cotangent sow_cotangent_p "
+        "sow_p"
+    ),
+    "calque_bounds": "BoundsTrace Interval Taylor TaylorTrace bounds def_growing outward taylor_bounds",
     "calque_as_jax": "absent_names install is_installed subprocess_environment uninstall",
 }

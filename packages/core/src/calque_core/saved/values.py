@@ -87,7 +87,10 @@ def read_dtype(name: Data) -> np.dtype[Any]:
     """
     if type(name) is not str or (name not in _DTYPE_NAMES and name not in SHORT_DTYPES):
         raise ValueError(f"{_short(name)} is no dtype. Write a name like 'float32'.")
-    return float0 if name == "float0" else as_dtype(name)
+    try:
+        return float0 if name == "float0" else as_dtype(name)
+    except TypeError as error:  # the package that defines the dtype is not installed
+        raise ValueError(str(error)) from None
 
 
 # From values to data
