@@ -74,5 +74,5 @@ def test_the_messages_about_missing_pieces_name_the_stranger(installed, monkeypa
         ModuleNotFoundError, match=r"pip install calque-numpy\. The installed package calque 0\.3\.0 is"
     ):
         make_jaxpr(lambda x: x.__array_namespace__())(1.0)
-    with pytest.raises(AttributeError, match=r"calque-transforms\)\. The installed package calque 0\.3\.0 is another"):
+    with pytest.raises(AttributeError, match=r"calque-sparse\)\. The installed package calque 0\.3\.0 is another"):
         lax.hessian
