@@ -22,7 +22,7 @@ EXAMPLES = Path(__file__).parent
 OUTPUT = EXAMPLES / "output"
 MAIN = '\nif __name__ == "__main__":\n    main()\n'  # how each program ends, and no module
 PACKAGES = ["pytree", "core", "autodiff", "jet", "batching", "xla_backend", "linalg", "special", "signal", "numpy"]
-PACKAGES += ["sparse", "laplacian", "harvest", "bounds"]
+PACKAGES += ["sparse", "laplacian", "harvest", "bounds", "as_jax"]
 IMPORT = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 DISTRIBUTION = re.compile(r"^[\w-]+", re.MULTILINE)
 

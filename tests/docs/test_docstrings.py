@@ -55,11 +55,16 @@ def is_shown_above(value: object) -> bool:
     return getattr(value, "__module__", "") == "calque_core.ops.calls.linear_call"
 
 
+def is_of_jax(place: str) -> bool:
+    """Tell whether an example takes the name jax for its process; the tests of its package run it."""
+    return place.startswith("calque_as_jax.")
+
+
 DOCUMENTED = documented()
 EXAMPLES = {
     place: doctest.DocTestParser().get_doctest(value.__doc__, {}, place, None, 0)
     for place, value in sorted(DOCUMENTED.items())
-    if ">>>" in (value.__doc__ or "") and not is_shown_above(value)
+    if ">>>" in (value.__doc__ or "") and not is_shown_above(value) and not is_of_jax(place)
 }
 
 

@@ -67,10 +67,10 @@ def run_page(page: Path) -> str:
     return ""
 
 
-def begins_with_devices(page: Path) -> bool:
-    """Tell whether a page chooses the number of devices, which a process does once."""
+def needs_a_process(page: Path) -> bool:
+    """Tell whether a page begins with what a process does once: the number of devices, the name jax."""
     blocks = python_blocks(page.read_text())
-    return bool(blocks) and "config.cpu_devices(" in blocks[0].code
+    return bool(blocks) and ("config.cpu_devices(" in blocks[0].code or "import calque_as_jax" in blocks[0].code)
 
 
 def run_alone(page: Path) -> str:
@@ -82,7 +82,7 @@ def run_alone(page: Path) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_blocks_do_what_the_page_says(page: Path) -> None:
-    report = run_alone(page) if begins_with_devices(page) else run_page(page)
+    report = run_alone(page) if needs_a_process(page) else run_page(page)
     if report:
         pytest.fail(report, pytrace=False)
 
@@ -96,7 +96,7 @@ def test_a_page_that_begins_with_devices_runs_alone_and_can_fail(tmp_path: Path)
     page.write_text(
         "```python\n>>> import calque\n>>> calque.config.cpu_devices(2)\n>>> calque.device_count()\n2\n```\n"
     )
-    assert begins_with_devices(page)
+    assert needs_a_process(page)
     assert run_alone(page) == ""
     page.write_text(page.read_text().replace("\n2\n", "\n3\n"))
     assert run_alone(page).endswith("expected\n3\ngot\n2\n\n")
