@@ -115,5 +115,5 @@ def test_imports_of_modules_that_are_not_public_are_found() -> None:
 
 def test_the_examples_of_every_package_are_found() -> None:
     packages = {place.split(".")[0] for place in EXAMPLES}
-    assert packages == {name.split(".")[0] for name in PUBLIC}
+    assert packages == {name.split(".")[0] for name in PUBLIC} - {"calque_as_jax"}
     assert len(EXAMPLES) > 300

@@ -34,6 +34,7 @@ ALLOWED = {
     "calque_core/setting_values.py": PRECISIONS,
     "calque_core/config.py": PRECISIONS,
     "calque/doctor.py": "the packages of which the report has a line",
+    "calque_as_jax/dialect/dtypes.py": "the dtype that jax.dtypes names",
 }
 
 

@@ -9,12 +9,9 @@ import numpy as np
 import calque.numpy as cnp
 from calque_as_jax.values import to_arrays
 from calque_core import canonicalize_dtype
+from calque_core.engine import SHORT_DTYPES
 
-_NUMPY_NAMES = (
-    "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128 bfloat16 "
-    "float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz "
-    "float4_e2m1fn int4 uint4"
-)
+_NUMPY_NAMES = "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
 _SECOND = {"bool": "bool_", "double": "float64", "single": "float32", "csingle": "complex64", "cdouble": "complex128"}
 
 
@@ -48,7 +45,7 @@ def scalar_type(name: str) -> ScalarType:
     return ScalarType(name, (), {"dtype": np.dtype(getattr(cnp, name)), "__module__": "jax.numpy"})
 
 
-SCALARS = {name: scalar_type(name) for name in _NUMPY_NAMES.split() if hasattr(cnp, name)}
+SCALARS = {name: scalar_type(name) for name in (*_NUMPY_NAMES.split(), *SHORT_DTYPES) if hasattr(cnp, name)}
 SCALARS |= {name: SCALARS[there] for name, there in _SECOND.items()}
 _WIDE = {"int_": "int64", "uint": "uint64", "float_": "float64", "complex_": "complex128"}
 __all__ = [*SCALARS, *_WIDE]  # noqa: PLE0604  # strings
