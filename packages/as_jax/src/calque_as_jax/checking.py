@@ -33,8 +33,8 @@ def absent_names(path: str | PathLike[str]) -> list[tuple[int, str]]:
     tree = ast.parse(Path(path).read_text(encoding="utf-8"), str(path))
     names = dict(_imported(tree))
     uses = [*_from_imports(tree), *_attributes(tree, names)]
-    found = {(line, message) for line, full in uses if (message := _absence(full))}
-    return sorted(found)
+    absences = {(line, message) for line, full in uses if (message := _absence(full))}
+    return sorted(absences)
 
 
 def _imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
@@ -64,13 +64,13 @@ def _is_of_jax(node: ast.ImportFrom) -> bool:
 def _attributes(tree: ast.AST, names: dict[str, str]) -> Iterator[tuple[int, str]]:
     """Yield the line and the full name of each expression such as `jnp.linalg.solve` that means a name of jax."""
     for node in ast.walk(tree):
-        parts: list[str] = []
+        attributes: list[str] = []
         value = node
         while isinstance(value, ast.Attribute):
-            parts.append(value.attr)
+            attributes.append(value.attr)
             value = value.value
         if isinstance(node, ast.Attribute) and isinstance(value, ast.Name) and value.id in names:
-            yield node.lineno, ".".join([names[value.id], *reversed(parts)])
+            yield node.lineno, ".".join([names[value.id], *reversed(attributes)])
 
 
 def _absence(full: str) -> str | None:

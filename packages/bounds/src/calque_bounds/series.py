@@ -77,8 +77,8 @@ def quotient(xs: Series, ys: Series) -> Series:
     """Return the series of q = x / y, from q y = x."""
     out: Series = []
     for k, x in enumerate(xs):
-        rest = minus(x, product(ys[1:], out, k - 1))
-        out.append(None if rest is None else lax.div(rest, ys[0]))
+        numerator = minus(x, product(ys[1:], out, k - 1))
+        out.append(None if numerator is None else lax.div(numerator, ys[0]))
     return out
 
 

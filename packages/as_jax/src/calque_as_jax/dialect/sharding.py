@@ -57,8 +57,8 @@ def make_mesh(axis_shapes: Sequence[int], axis_names: Sequence[str], axis_types:
 
 def create_device_mesh(mesh_shape: Sequence[int], devices: Any = None, **_: Any) -> Any:
     """Return an array of devices with the shape of a mesh."""
-    found = _devices() if devices is None else list(devices)
-    return np.array(found[: int(np.prod(mesh_shape))], dtype=object).reshape(mesh_shape)
+    available = _devices() if devices is None else list(devices)
+    return np.array(available[: int(np.prod(mesh_shape))], dtype=object).reshape(mesh_shape)
 
 
 _devices = devices

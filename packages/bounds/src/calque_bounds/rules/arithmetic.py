@@ -96,10 +96,10 @@ def rem_bounds(x: Interval, y: Interval) -> Interval:
     """Subtract the multiple of y, if it is the same for all numbers; the size of y and the sign of x are limits."""
     quotient = div_bounds(x, y)
     multiple, limit = truncated(quotient.lower), iv.magnitudes(y).upper
-    rest = sub_bounds(x, mul_bounds(Interval(multiple, multiple), y))
-    rest = iv.whole_where(multiple != truncated(quotient.upper), rest)
+    remainder = sub_bounds(x, mul_bounds(Interval(multiple, multiple), y))
+    remainder = iv.whole_where(multiple != truncated(quotient.upper), remainder)
     lower, upper = lax.max(lax.min(x.lower, 0.0), -limit), lax.min(lax.max(x.upper, 0.0), limit)
-    return Interval(lax.max(rest.lower, lower), lax.min(rest.upper, upper))
+    return Interval(lax.max(remainder.lower, lower), lax.min(remainder.upper, upper))
 
 
 def truncated(x: Value) -> Value:
