@@ -56,6 +56,7 @@ MODULES = [
     "calque_numpy.linalg",
     "calque_numpy.nn",
     "calque_numpy.nn.initializers",
+    "calque_numpy.scipy.krylov",
     "calque_numpy.scipy.linalg",
     "calque_numpy.scipy.special",
     "calque_numpy.random",

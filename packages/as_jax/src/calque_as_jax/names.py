@@ -84,6 +84,8 @@ MODULES = {
     "jax.random": Row(("calque.random",), (f"{_DIALECT}.random",), converts=True),
     "jax.scipy": Row(),
     "jax.scipy.linalg": Row(("calque.scipy.linalg",), converts=True),
+    "jax.scipy.sparse": Row(),
+    "jax.scipy.sparse.linalg": Row(("calque.scipy.sparse.linalg",), converts=True),
     "jax.scipy.special": Row(("calque.scipy.special",), converts=True),
     "jax.scipy.stats": Row(),
     "jax.scipy.stats.norm": Row((), (f"{_DIALECT}.stats_norm",)),
@@ -181,7 +183,6 @@ ABSENT_MODULES = {
     "jax.scipy.ndimage": "Use jnp.take with computed indices, or SciPy through jax.pure_callback.",
     "jax.scipy.optimize": "Use optimistix, or SciPy's minimize with jax.grad.",
     "jax.scipy.signal": "Use jax.lax.conv_general_dilated, or jnp.convolve.",
-    "jax.scipy.sparse": "Use lineax, or jax.lax.custom_linear_solve.",
     "jax.scipy.spatial": "Use SciPy through jax.pure_callback.",
     "jax.tools": "Use jax.jit(f).lower(x).as_text().",
 }
