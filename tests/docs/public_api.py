@@ -64,6 +64,7 @@ MODULES = [
     "calque_numpy.segments",
     "calque",
     "calque.flatten_util",
+    "calque.scipy.optimize",
     "calque.testing",
     "calque.tree",
     "calque.tree_util",
