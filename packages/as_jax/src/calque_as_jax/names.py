@@ -112,6 +112,7 @@ NAMES = {
     "jax.__version__": f"{_DIALECT}.top:__version__",
     "jax.__version_info__": f"{_DIALECT}.top:__version_info__",
     "jax.version.__version__": f"{_DIALECT}.top:__version__",
+    "jax.version.__version_info__": f"{_DIALECT}.top:__version_info__",
     "jax.config": "calque_as_jax.settings:config",
     "jax.enable_x64": "calque_as_jax.settings:enable_x64",
     "jax.experimental.enable_x64": "calque_as_jax.settings:enable_x64",
