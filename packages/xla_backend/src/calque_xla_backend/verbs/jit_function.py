@@ -18,10 +18,11 @@ from calque_core.engine import (
     has_own_values,
     here,
     is_debugging,
+    is_reference,
     narrow,
     own_types,
 )
-from calque_core.extend import describe_function, run_program
+from calque_core.extend import describe_function, run_program, where
 from calque_core.lax import jit_p
 from calque_xla_backend.calls.call import Call, TracedCall
 from calque_xla_backend.calls.compiled import CompiledCall
@@ -115,7 +116,8 @@ class JitFunction:
         """
         self._check_values(call)
         traced = self.traced.trace(call)
-        return traced.out_tree.unflatten(self.compiler(traced.jaxpr, call.leaves))
+        pure = traced.on(f"jit of {describe_function(self.traced.fun)}", call.leaves)
+        return traced.out_tree.unflatten(pure.results(self.compiler(traced.jaxpr, pure.arrays)))
 
     def _types(self, call: Call) -> tuple[Any, ...]:
         try:
@@ -125,10 +127,10 @@ class JitFunction:
         return self.traced.avals(call)
 
     def _compile(self, call: Call) -> CompiledCall | None:
-        """Return the compiled program; None if the function returns values of own types."""
+        """Return the compiled program; None if the function returns values of own types, or takes references."""
         self._check_values(call)
         traced = self.traced.trace(call)
-        if has_own_values(traced.jaxpr):
+        if _is_apart(traced):
             return None
         place = self.place(call, traced) or placement()
         donated = self.donated.leaves(call.dynamic[0], call.in_tree)
@@ -155,11 +157,13 @@ class JitFunction:
     def _bind(self, call: Call) -> Any:
         """Return the result under the current trace: one equation, or with `inline` the function's own equations."""
         call = call._replace(leaves=[*narrow(call.leaves)])
-        jaxpr, captured, _, out_tree = self.traced.trace(call)
-        operands = [*captured, *call.leaves]
+        traced = self.traced.trace(call)
+        jaxpr, pure = traced.jaxpr, traced.on(f"jit of {self.name}", call.leaves)
         if self.inline:
-            return out_tree.unflatten(run_program(jaxpr, operands))
-        return out_tree.unflatten(jit_p.bind(*operands, jaxpr=jaxpr, name=self.name, compiler=self.compiler))
+            outs = run_program(jaxpr, pure.arrays)
+        else:
+            outs = jit_p.bind(*pure.arrays, jaxpr=jaxpr, name=self.name, compiler=self.compiler)
+        return traced.out_tree.unflatten(pure.results(outs))
 
     def trace(self, *args: Value, **kwargs: Value) -> Traced:
         """Return the function traced for arguments of these types.
@@ -167,8 +171,14 @@ class JitFunction:
         The arguments are arrays, or `ShapeDtypeStruct`s or other objects with a shape and a dtype, in any pytrees.
         """
         call = self.traced.call(*self.traced.split(args, kwargs))
+        refused = any(map(is_reference, call.leaves))
         call = call._replace(leaves=[as_stand_in(x) for x in call.leaves])
         traced = self.traced.trace(call)
+        if refused or traced.written is not None:
+            raise TypeError(
+                f"jit of {describe_function(self.traced.fun)}{where()}: trace and lower take no references. Pass "
+                "arrays, and make references inside the function."
+            )
         signature = signature_of(self.traced.fun, call, traced)
         place = self.place(call, traced)
         donated = self.donated.leaves(call.dynamic[0], call.in_tree)
@@ -190,5 +200,10 @@ class JitFunction:
         """Return the number of traces and of compiled programs."""
         traces = self.traced.cache.traces.values()
         programs = {id(compiled.program) for compiled in self.programs.by_types.values()}
-        of_own_values = sum(self.compiler.count_programs(x.jaxpr) for x in traces if has_own_values(x.jaxpr))
-        return CacheInfo(len(traces), len(programs) + of_own_values)
+        apart = sum(self.compiler.count_programs(x.jaxpr) for x in traces if _is_apart(x))
+        return CacheInfo(len(traces), len(programs) + apart)
+
+
+def _is_apart(traced: TracedCall) -> bool:
+    """Tell whether the compiler runs a program, since no array stands for each operand and result."""
+    return traced.written is not None or has_own_values(traced.jaxpr)
