@@ -287,7 +287,8 @@ def set(ref: Ref, idx: Any, value: Value) -> None:
     Ref(np.float64(3.0))
     """
     ref = _checked("set", ref)
-    ref.write(at(ref.read())[_index(idx)].set(value))
+    before = np.broadcast_to(np.zeros((), ref.dtype), ref.shape) if _is_whole(idx) else ref.read()
+    ref.write(at(before)[_index(idx)].set(value))
 
 
 @api_boundary
@@ -368,8 +369,10 @@ def _evaluate(primitive: Any, args: Any, params: dict[str, Any]) -> list[Value]:
     if primitive is ref_get_p:
         return [args[0].read()]
     if primitive is ref_set_p:
-        return args[0].write(args[1]) or []
-    raise TypeError(f"{primitive.name}{where()} got a reference of type {typeof(args[0])}. Read it first: ref[...].")
+        args[0].write(args[1])
+        return []
+    ref = next(x for x in args if type(x) is Ref)
+    raise TypeError(f"{primitive.name}{where()} got a reference of type {typeof(ref)}. Read it first: ref[...].")
 
 
 reference_types[Ref] = lambda ref: AbstractRef(ref.aval)

@@ -51,7 +51,6 @@ def discharge(jaxpr: Jaxpr) -> Jaxpr:
     { lambda ; a:Ref{f64[]} b:f64[]. let
         c:f64[] = ref_get a
         d:f64[] = mul c b
-        e:f64[] = ref_get a
         ref_set a d
       in () }
     >>> discharge(make_jaxpr(f)(new_ref(2.0), 3.0))
