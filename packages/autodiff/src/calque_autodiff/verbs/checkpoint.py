@@ -29,6 +29,7 @@ from calque_core.engine import (
     named_after,
     narrow,
     program_of,
+    reference_types,
     static_arguments,
     transform_of,
     with_static,
@@ -102,7 +103,7 @@ def checkpoint(
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         statics, dynamic = static.split(args, kwargs)
         leaves, in_tree = tree_flatten(dynamic)
-        if any(map(is_reference, leaves)):
+        if reference_types and any(map(is_reference, leaves)):
             on_dynamic = named_after(fun)(lambda args, kwargs: with_static(fun, "checkpoint", statics)(*args, **kwargs))
             (closed,), arrays = close_over_references([on_dynamic], dynamic)
             inner: Any = checkpoint(closed, prevent_cse=prevent_cse, policy=policy)

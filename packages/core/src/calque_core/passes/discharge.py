@@ -130,6 +130,8 @@ class Discharged(NamedTuple):
 
     def results(self, outs: Sequence[Value]) -> Sequence[Value]:
         """Write the last values back, and return the results of the program with references."""
+        if not self.written:
+            return outs
         for i, x in zip(self.written, outs):
             self.operands[i].write(x)
         return outs[len(self.written) :]

@@ -20,7 +20,7 @@ from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.passes.discharge import taking_references
 from calque_core.staging.stage import stage
 from calque_core.types.avals import AbstractValue, reference_types, typeof
-from calque_core.types.references import AbstractRef, check_distinct_references
+from calque_core.types.references import check_distinct_references
 from calque_core.types.stand_in import as_stand_in, stand_in_of
 from calque_pytree import PyTreeDef, tree_flatten
 
@@ -85,14 +85,15 @@ def _staged(verb: str, fun: Any, static_fun: Any, arguments: tuple[Any, Any]) ->
     leaves, in_tree = tree_flatten(arguments)
     names = functools.partial(arg_names, fun, *arguments)
     caller = f"{verb} of {describe_function(fun)}"
-    check_distinct_references(caller, leaves)
-    leaves = [typeof(x) if type(x) in reference_types else as_stand_in(x) for x in leaves]
+    if reference_types:
+        check_distinct_references(caller, leaves)
+        leaves = [typeof(x) if type(x) in reference_types else x for x in leaves]
+    leaves = [as_stand_in(x) for x in leaves]
     check_arrays([0 if isinstance(x, AbstractValue) else x for x in leaves], names, caller)
     flat = FlatFunction(static_fun, in_tree, verb)
     avals = [abstract(x) for x in leaves]
-    takes_references = any(type(aval) is AbstractRef for aval in avals)
-    staged = taking_references(flat) if takes_references else flat
-    jaxpr = stage(staged, avals, verb=verb, user_fun=fun, arg_names=names)
+    fun_of_leaves = taking_references(flat) if reference_types else flat
+    jaxpr = stage(fun_of_leaves, avals, verb=verb, user_fun=fun, arg_names=names)
     return jaxpr, flat.out_tree
 
 

@@ -59,8 +59,6 @@ def check_distinct_references(caller: str, operands: Iterable[Any]) -> None:
 
     Raises: ValueError.
     """
-    if not reference_types:
-        return
     met: set[int] = set()
     for x in operands:
         if type(x) in reference_types:

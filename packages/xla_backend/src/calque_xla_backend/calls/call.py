@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from calque_core import Jaxpr
 from calque_core.engine import Discharged, Statics, check_distinct_references
-from calque_core.extend import settings_key
+from calque_core.extend import describe_function, settings_key
 from calque_pytree import PyTreeDef
 from calque_xla_backend.calls.static_keys import StaticKeys
 
@@ -49,15 +49,15 @@ class TracedCall(NamedTuple):
     out_tree: PyTreeDef
     written: Sequence[int] | None = None  # the operands that are references and written; None without references
 
-    def on(self, caller: str, leaves: Sequence[Value]) -> Discharged:
-        """Return the program with its operands, for arguments `leaves`.
+    def on(self, leaves: Sequence[Value], fun: Callable[..., Any]) -> Discharged:
+        """Return the program with its operands, for arguments `leaves` of `fun`.
 
         Raises: ValueError if a reference is two operands.
         """
         operands = [*self.captured, *leaves]
         if self.written is None:
             return Discharged((self.jaxpr,), operands, ())
-        check_distinct_references(caller, operands)
+        check_distinct_references(f"jit of {describe_function(fun)}", operands)
         return Discharged((self.jaxpr,), operands, self.written)
 
 

@@ -8,9 +8,10 @@ Read next: `calls/tracing.py`, which traces once; `calls/cache.py`, which keeps 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_core import ShapeDtypeStruct, evaluation, is_tracer, rule_epoch, typeof
+from calque_core import Jaxpr, ShapeDtypeStruct, evaluation, is_tracer, rule_epoch, typeof
 from calque_core.engine import (
     arg_names,
     as_stand_in,
@@ -116,7 +117,7 @@ class JitFunction:
         """
         self._check_values(call)
         traced = self.traced.trace(call)
-        pure = traced.on(f"jit of {describe_function(self.traced.fun)}", call.leaves)
+        pure = traced.on(call.leaves, self.traced.fun)
         return traced.out_tree.unflatten(pure.results(self.compiler(traced.jaxpr, pure.arrays)))
 
     def _types(self, call: Call) -> tuple[Any, ...]:
@@ -158,12 +159,15 @@ class JitFunction:
         """Return the result under the current trace: one equation, or with `inline` the function's own equations."""
         call = call._replace(leaves=[*narrow(call.leaves)])
         traced = self.traced.trace(call)
-        jaxpr, pure = traced.jaxpr, traced.on(f"jit of {self.name}", call.leaves)
+        if traced.written is None:
+            return traced.out_tree.unflatten(self._equation(traced.jaxpr, [*traced.captured, *call.leaves]))
+        pure = traced.on(call.leaves, self.traced.fun)
+        return traced.out_tree.unflatten(pure.results(self._equation(traced.jaxpr, pure.arrays)))
+
+    def _equation(self, jaxpr: Jaxpr, operands: Sequence[Value]) -> list[Value]:
         if self.inline:
-            outs = run_program(jaxpr, pure.arrays)
-        else:
-            outs = jit_p.bind(*pure.arrays, jaxpr=jaxpr, name=self.name, compiler=self.compiler)
-        return traced.out_tree.unflatten(pure.results(outs))
+            return run_program(jaxpr, operands)
+        return jit_p.bind(*operands, jaxpr=jaxpr, name=self.name, compiler=self.compiler)  # type: ignore[no-any-return]
 
     def trace(self, *args: Value, **kwargs: Value) -> Traced:
         """Return the function traced for arguments of these types.

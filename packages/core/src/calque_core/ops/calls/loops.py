@@ -28,7 +28,7 @@ from calque_core.passes.discharge import discharge_programs, is_reference
 from calque_core.record import Record
 from calque_core.staging.stage import JaxprTrace, stage
 from calque_core.traces.trace import Trace, current_trace
-from calque_core.types.avals import typeof
+from calque_core.types.avals import reference_types, typeof
 from calque_core.types.own_types import is_own
 from calque_core.types.type_queries import same_type, same_types
 from calque_pytree import PyTreeDef, keystr, tree_flatten_with_path, tree_leaves
@@ -56,6 +56,8 @@ class WrittenReferences(Record):
 
     def results(self, outs: Sequence[Value]) -> Sequence[Value]:
         """Write the arrays after the loop back, and return its other results."""
+        if not self.references:
+            return outs
         for ref, x in zip(self.references, outs):
             ref.write(x)
         return outs[len(self.references) :]
@@ -67,8 +69,8 @@ def discharge_bodies(*bodies: Body) -> tuple[Sequence[Body], WrittenReferences]:
     Their leading arguments after the constants, and their leading results, are the arrays of the references that one
     of them writes.
     """
-    if not any(map(is_reference, (c for body in bodies for c in body.consts))):
-        return bodies, WrittenReferences()
+    if not reference_types or not any(is_reference(c) for body in bodies for c in body.consts):
+        return bodies, _NO_REFERENCES
     consts = {id(c): c for body in bodies for c in body.consts}
     pure = discharge_programs([_with_consts(body, consts) for body in bodies], list(consts.values()))
     is_written = [i in pure.written for i in range(len(consts))]
@@ -79,6 +81,9 @@ def discharge_bodies(*bodies: Body) -> tuple[Sequence[Body], WrittenReferences]:
         invars = (*unmarked(leading, is_written), *marked(leading, is_written), *program.invars[len(consts) :])
         discharged.append(Body(program.replace(invars=invars), kept, body.out_tree))
     return discharged, WrittenReferences(marked(pure.operands, is_written))
+
+
+_NO_REFERENCES = WrittenReferences()
 
 
 def _with_consts(body: Body, consts: dict[int, Value]) -> Jaxpr:
