@@ -91,13 +91,14 @@ class JitFunction:
     def _run(self, call: Call) -> Any:
         """Run the compiled program; the first call for these types compiles it."""
         if is_debugging():
-            return self._run_by_compiler(call)
+            return self._run_by_compiler(call, self._trace(call))
         epoch, key = rule_epoch(), call.key(self._types(call))
         compiled = self.programs.by_types.get(key)
         if compiled is None:
-            if self.traced.trace(call).written is not None:  # references are read before the program, and written after
-                return self._run_by_compiler(call)
-            compiled = self.programs.by_types[key] = self._compile(call)
+            traced = self._trace(call)
+            if traced.written is not None:  # references are read before the program, and written after it
+                return self._run_by_compiler(call, traced)
+            compiled = self.programs.by_types[key] = self._compile(call, traced)
         arrays = compiled.arrays(call.leaves)
         if compiled.bounds:
             self._check_bounds(compiled, call, arrays)
@@ -112,13 +113,15 @@ class JitFunction:
 
         check_fit(compiled.bounds, arrays, f"jit of {describe_function(self.traced.fun)}", names)
 
-    def _run_by_compiler(self, call: Call) -> Any:
+    def _trace(self, call: Call) -> TracedCall:
+        self._check_values(call)
+        return self.traced.trace(call)
+
+    def _run_by_compiler(self, call: Call, traced: TracedCall) -> Any:
         """Run the program by its compiler, which checks results where settings ask.
 
         It may run the program again, so nothing is donated.
         """
-        self._check_values(call)
-        traced = self.traced.trace(call)
         pure = traced.on(call.leaves, self.traced.fun)
         return traced.out_tree.unflatten(pure.results(self.compiler(traced.jaxpr, pure.arrays)))
 
@@ -129,10 +132,8 @@ class JitFunction:
             pass  # outside of this block, so that the error that names the argument has no second error as its context
         return self.traced.avals(call)
 
-    def _compile(self, call: Call) -> CompiledCall:
+    def _compile(self, call: Call, traced: TracedCall) -> CompiledCall:
         """Return the compiled program, of the arrays of values of own types."""
-        self._check_values(call)
-        traced = self.traced.trace(call)
         place, jaxpr = self.place(call, traced), lower_values(traced.jaxpr)
         donated, own = self.donated.leaves(call.dynamic[0], call.in_tree), own_leaves(traced.jaxpr)
         donated = donated if own is None else own.positions(donated)
