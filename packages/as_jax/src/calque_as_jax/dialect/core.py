@@ -9,6 +9,7 @@ from typing import Any
 
 import calque_core
 from calque_as_jax.dialect.types import tangent_type
+from calque_as_jax.keys import KEY_DTYPE, KeyType
 from calque_as_jax.values import NoSharding
 from calque_core import Literal, Var, check_jaxpr, current_trace, typeof
 from calque_core.compat import find_top_trace, raise_to_shaped
@@ -37,13 +38,13 @@ class _ShapedArrayType(type):
     """The type of `ShapedArray`: calque's types of arrays are instances."""
 
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, calque_core.ShapedArray)
+        return isinstance(value, (calque_core.ShapedArray, KeyType))
 
     def __call__(cls, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: Any = None, **options: Any) -> Any:
         asked = {name: x for name, x in {"sharding": sharding, **options}.items() if x and type(x) is not NoSharding}
         if asked:
             raise NotImplementedError(f"ShapedArray got {asked}, but types hold no places here. Leave these options out.")
-        return calque_core.ShapedArray(shape, dtype, weak_type)
+        return KeyType(tuple(shape)) if dtype == KEY_DTYPE else calque_core.ShapedArray(shape, dtype, weak_type)
 
 
 class ShapedArray(metaclass=_ShapedArrayType):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import calque
+from calque_as_jax.values import NoMesh
 from calque_core import Mesh, config
 from calque_xla_backend import NamedSharding, SingleDeviceSharding, devices
 
@@ -41,8 +42,8 @@ PositionalSharding = NamedSharding
 
 
 def get_mesh() -> Any:
-    """Return the mesh of the block `set_mesh`, or None."""
-    return config.current().mesh
+    """Return the mesh of the block `set_mesh`, or an empty one."""
+    return config.current().mesh or NoMesh()
 
 
 get_abstract_mesh = get_mesh
