@@ -19,10 +19,10 @@ from calque_core.lax import jit_p
 
 __all__ = [
     "Atom", "CallPrimitive", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprTypeError", "Literal", "ParamDict", "Primitive",
-    "ShapedArray", "TraceTag", "Value", "Var", "call_p", "closed_call_p", "concrete_or_error", "eval_jaxpr", "find_top_trace", "get_aval",
-    "get_opaque_trace_state", "jaxpr_as_fun", "mapped_aval", "no_effects", "primal_dtype_to_tangent_dtype",
-    "raise_to_shaped", "set_current_trace", "take_current_trace", "typecheck_jaxpr", "unmapped_aval", "unsafe_am_i_under_a_jit_DO_NOT_USE",
-    "unsafe_am_i_under_a_vmap_DO_NOT_USE", "valid_jaxtype",
+    "ShapedArray", "TraceTag", "Value", "Var", "call_p", "closed_call_p", "concrete_or_error", "eval_jaxpr",
+    "find_top_trace", "get_aval", "get_opaque_trace_state", "jaxpr_as_fun", "mapped_aval", "no_effects",
+    "primal_dtype_to_tangent_dtype", "raise_to_shaped", "set_current_trace", "take_current_trace", "typecheck_jaxpr",
+    "unmapped_aval", "unsafe_am_i_under_a_jit_DO_NOT_USE", "unsafe_am_i_under_a_vmap_DO_NOT_USE", "valid_jaxtype",
 ]  # fmt: skip
 
 Atom = Var | Literal
@@ -43,7 +43,9 @@ class _ShapedArrayType(type):
     def __call__(cls, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: Any = None, **options: Any) -> Any:
         asked = {name: x for name, x in {"sharding": sharding, **options}.items() if x and type(x) is not NoSharding}
         if asked:
-            raise NotImplementedError(f"ShapedArray got {asked}, but types hold no places here. Leave these options out.")
+            raise NotImplementedError(
+                f"ShapedArray got {asked}, but types hold no places here. Leave these options out."
+            )
         return KeyType(tuple(shape)) if dtype == KEY_DTYPE else calque_core.ShapedArray(shape, dtype, weak_type)
 
 

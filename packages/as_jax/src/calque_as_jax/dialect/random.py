@@ -35,7 +35,7 @@ _SIZED = [
     if inspect.isfunction(getattr(crandom, name)) and "shape" in inspect.signature(getattr(crandom, name)).parameters
 ]
 globals().update({name: _taking_sizes(getattr(crandom, name)) for name in _SIZED})
-__all__ += _SIZED
+__all__ += [name for name in _SIZED if name in globals()]
 
 
 def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:

@@ -14,8 +14,8 @@ from calque_core import Mesh, config
 from calque_xla_backend import NamedSharding, SingleDeviceSharding, devices
 
 __all__ = [
-    "AxisType", "Format", "Mesh", "NamedSharding", "PositionalSharding", "Sharding", "create_device_mesh", "get_abstract_mesh",
-    "get_mesh", "make_mesh",
+    "AxisType", "Format", "Mesh", "NamedSharding", "PositionalSharding", "Sharding", "create_device_mesh",
+    "get_abstract_mesh", "get_mesh", "make_mesh",
 ]  # fmt: skip
 
 
