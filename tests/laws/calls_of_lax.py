@@ -47,6 +47,8 @@ row("select_n", lambda f, c, x, y: [f(c, x, y), f(c.astype(np.int32), x, y)], C,
 row("select", lambda f, c, x, y: f(c, x, y), C, V, FV)
 row("clamp", lambda f, x, y: [f(y[:1].reshape(()) if y.size else 0, x, 3), f(0, x, 2)], V, FV)
 row("threefry2x32", lambda f, x: f(*[x.astype(np.uint32)] * 4), W)
+row("philox4x32", lambda f, x: f([x.astype(np.uint32)] * 2, [x.astype(np.uint32)] * 4), W)
+row("rng_bit_generator", lambda f, x: f(np.full(4, x.size, np.uint32), x.shape), W)
 row("convert_element_type", lambda f, x: [f(x, d) for d in (np.float32, np.complex64, np.float16)], V)
 row("convert_element_type", lambda f, x: [f(x, d) for d in (bool, np.int32)], FV)
 row("convert_element_type", lambda f, x: f(x, np.uint8), W)

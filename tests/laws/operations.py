@@ -225,6 +225,13 @@ OPERATIONS: dict[str, list[Program]] = {
             (always("uint32", ()), always("uint32")),
         ),
     ],
+    "philox4x32": [
+        Program(
+            "philox4x32",
+            lambda key, *counter: lax.philox4x32((key, key), counter),
+            (always("uint32", ()), *[always("uint32")] * 4),
+        ),
+    ],
     "select_n": [
         Program("select_n", lax.select_n, (always("bool"), X, Y), ANY),
         Program(

@@ -116,6 +116,8 @@ CALLS: dict[str, Call] = {
     "numpy.linalg.matrix_power": lambda f: f(SQUARE, 3),
     "lax.reduce_precision": lambda f: f(DOUBLE, 5, 10),
     "lax.threefry2x32": lambda f: f(*np.arange(4, dtype=np.uint32)),
+    "lax.philox4x32": lambda f: f(np.arange(2, dtype=np.uint32), np.arange(4, dtype=np.uint32)),
+    "lax.rng_bit_generator": lambda f: f(np.arange(4, dtype=np.uint32), (3,)),
     "lax.convert_element_type": lambda f: f(DOUBLE, np.float32),
     "lax.bitcast_convert_type": lambda f: f(SINGLE, np.int32),
     "lax.broadcast_in_dim": lambda f: f(DOUBLE, (2, 3), (1,)),

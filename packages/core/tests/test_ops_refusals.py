@@ -179,6 +179,8 @@ TABLE = {
     **{name: [[ALL]] for name in UNARY},
     **{name: [[SHAPED, SHAPED], [TYPED, TYPED], [ALL, FEW]] for name in BINARY},
     "threefry2x32": [[WORDS, WORDS, FEW, WORDS]],
+    "philox4x32": [[[WORDS, FEW], [WORDS] * 4]],
+    "rng_bit_generator": [[WORDS, (2,)]],
     **{name: [[SOME, AXES]] for name in [*REDUCTIONS, "transpose"]},
     "clamp": [[SOME, SOME, FEW]],
     "select": [[SOME, SOME, FEW]],

@@ -145,8 +145,6 @@ ABSENT = {
     "jax.lax.after_all": "Use ordered=True of a callback.",
     "jax.lax.create_token": "Use ordered=True of a callback.",
     "jax.lax.rng_uniform": "Use jax.random.uniform.",
-    "jax.lax.rng_bit_generator": "Use jax.random.bits.",
-    "jax.lax.RandomAlgorithm": "The one generator is threefry.",
     "jax.lax.ragged_all_to_all": "Use jax.lax.all_to_all with equal parts.",
     "jax.nn.scaled_matmul": "Scale the operands, and use jnp.matmul.",
     "jax.nn.scaled_dot_general": "Scale the operands, and use jax.lax.dot_general.",

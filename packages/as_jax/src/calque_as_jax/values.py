@@ -121,7 +121,7 @@ def to_arrays(x: Value) -> Value:
     if kind is list:
         return [to_arrays(each) for each in x]
     if kind is KeyArray:
-        return KeyArray(to_arrays(x.words))
+        return x.with_words(to_arrays(x.words))
     if isinstance(x, tuple) and hasattr(kind, "_fields"):
         return kind(*map(to_arrays, x))
     return to_array(x)

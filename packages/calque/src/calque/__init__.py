@@ -47,8 +47,9 @@ _CHAPTERS = {
     "settings": {
         "calque_core": "config",
         "calque_core.config": (
-            "checking_leaks, debug_infs, debug_nans, default_device, default_matmul_precision, disable_jit, "
-            "enable_checks, enable_x64, known_operations, log_compiles, numpy_dtype_promotion, numpy_rank_promotion"
+            "checking_leaks, debug_infs, debug_nans, default_device, default_matmul_precision, default_prng_impl, "
+            "disable_jit, enable_checks, enable_x64, known_operations, log_compiles, numpy_dtype_promotion, "
+            "numpy_rank_promotion"
         ),
     },
     "modules": {"calque": "debug, flatten_util, lax, nn, numpy, random, testing, tree"},

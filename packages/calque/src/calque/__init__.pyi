@@ -22,10 +22,10 @@ from calque_core import (
 )
 from calque_core.config import (
     set_mesh as set_mesh, checking_leaks as checking_leaks, debug_infs as debug_infs, debug_nans as debug_nans,
-    default_device as default_device, default_matmul_precision as default_matmul_precision, disable_jit as disable_jit,
-    enable_checks as enable_checks, enable_x64 as enable_x64, known_operations as known_operations,
-    log_compiles as log_compiles, numpy_dtype_promotion as numpy_dtype_promotion,
-    numpy_rank_promotion as numpy_rank_promotion,
+    default_device as default_device, default_matmul_precision as default_matmul_precision,
+    default_prng_impl as default_prng_impl, disable_jit as disable_jit, enable_checks as enable_checks,
+    enable_x64 as enable_x64, known_operations as known_operations, log_compiles as log_compiles,
+    numpy_dtype_promotion as numpy_dtype_promotion, numpy_rank_promotion as numpy_rank_promotion,
 )
 from calque import (
     debug as debug, flatten_util as flatten_util, lax as lax, nn as nn, numpy as numpy, random as random,
@@ -56,7 +56,7 @@ __all__ = [
     "custom_vmap", "sequential_vmap", "shard_map", "P", "set_mesh", "make_jaxpr", "eval_shape",
     "ensure_compile_time_eval", "named_scope", "named_call", "typeof", "ShapeDtypeStruct", "float0", "pure_callback",
     "io_callback", "effects_barrier", "check", "CheckError", "config", "checking_leaks", "debug_infs", "debug_nans",
-    "default_device", "default_matmul_precision", "disable_jit", "enable_checks", "enable_x64", "known_operations",
-    "log_compiles", "numpy_dtype_promotion", "numpy_rank_promotion", "debug", "flatten_util", "lax", "nn", "numpy",
-    "random", "testing", "tree",
+    "default_device", "default_matmul_precision", "default_prng_impl", "disable_jit", "enable_checks", "enable_x64",
+    "known_operations", "log_compiles", "numpy_dtype_promotion", "numpy_rank_promotion", "debug", "flatten_util", "lax",
+    "nn", "numpy", "random", "testing", "tree",
 ]

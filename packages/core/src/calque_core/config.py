@@ -283,6 +283,20 @@ def default_matmul_precision(value: str | None) -> scope:
     return scope("default_matmul_precision", value)
 
 
+def default_prng_impl(value: str) -> scope:
+    """Make random keys of this generator where `impl` is not given, for a `with` block.
+
+    "threefry2x32", the default, "rbg" or "unsafe_rbg"; bare keys of four words are of this generator, too.
+    Raises: ValueError if `value` is none of these.
+
+    >>> from calque_core.config import current, default_prng_impl
+    >>> with default_prng_impl("rbg"):
+    ...     current().default_prng_impl
+    'rbg'
+    """
+    return scope("default_prng_impl", value)
+
+
 def checking_leaks(value: bool = True) -> scope:
     """Raise where a transformation ends and something still refers to one of its tracers, for a `with` block.
 

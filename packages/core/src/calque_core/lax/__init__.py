@@ -48,7 +48,10 @@ _CHAPTERS = {
         ),
         "calque_core.ops.elementwise.mulhi": "mulhi",
     },
-    "threefry": {"calque_core.ops.elementwise.threefry": "threefry2x32, threefry2x32_p"},
+    "random words": {
+        "calque_core.ops.elementwise.ciphers": "philox4x32, philox4x32_p, threefry2x32, threefry2x32_p",
+        "calque_core.ops.shapes.random_bits": "RandomAlgorithm, rng_bit_generator",
+    },
     "convert": {
         "calque_core.ops.elementwise.convert": (
             "convert_element_type, bitcast_convert_type, stop_gradient, discard, convert_element_type_p, "
