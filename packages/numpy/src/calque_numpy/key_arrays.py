@@ -211,7 +211,7 @@ class KeyArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self._moved(lambda x: x.swapaxes(axis1, axis2))
 
     def _moved(self, method: Callable[[Value], Value]) -> KeyArray:
-        return self.with_words(_of_each_word(method, self).words)
+        return self.with_words(of_each_word(method, self).words)
 
 
 def _is_keys(x: object) -> bool:
@@ -252,7 +252,7 @@ def of_keys(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
     if func not in _MOVING:
         raise _no_numbers(func.__name__)
     _check_alike(func, args)
-    return _of_each_word(func, *args, **kwargs)
+    return of_each_word(func, *args, **kwargs)
 
 
 def _no_numbers(name: str) -> TypeError:
@@ -284,7 +284,7 @@ def _check_alike(func: Callable[..., Any], args: Sequence[Any]) -> None:
             )
 
 
-def _of_each_word(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def of_each_word(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Apply a function that only moves elements to the words of each place alone; join the results."""
     keys = [x for x in tree_leaves((args, kwargs), is_leaf=_is_keys) if _is_keys(x)]
     impl = _check_one_impl(getattr(function, "__name__", "moved"), keys)

@@ -27,4 +27,4 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
 
 def key_dtype(impl: Any = None) -> Any:
     """Return the dtype of typed keys."""
-    return crandom.key(0, impl=impl).dtype
+    return key(0, impl=impl).dtype

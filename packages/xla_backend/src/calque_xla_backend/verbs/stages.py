@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from jaxlib.mlir import ir
 
 from calque_core import CapturedConstant, Jaxpr, api_boundary, captured_constants
@@ -29,12 +28,14 @@ from calque_core.engine import (
     has_own_values,
     here,
     is_debugging,
+    lower_values,
     stand_in_of,
 )
 from calque_core.extend import Shape, where
 from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.calls.call import Call, TracedCall, by_position
 from calque_xla_backend.calls.compiled import NOT_COMPILED, CompiledCall
+from calque_xla_backend.calls.own_leaves import own_leaves
 from calque_xla_backend.calls.signature import CallSignature
 from calque_xla_backend.compile import LoweredProgram, Program, lower_program, name_of
 from calque_xla_backend.compiler import XlaCompiler, compiler_of, options_of
@@ -56,9 +57,19 @@ _FROM_STAGE = {"stablehlo": "lower()", "hlo": "lower()", "optimized_hlo": "lower
 class ArgInfo:
     """The type of an array among the arguments, and whether the program may overwrite it."""
 
-    shape: Shape
-    dtype: np.dtype[Any]
+    aval: Any
     donated: bool
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the array."""
+        shape: Shape = self.aval.shape
+        return shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the array."""
+        return self.aval.dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +126,7 @@ class Stage(Uncopied):
         """The type of each array among the arguments, and whether it is donated: a pair like `(args, kwargs)`."""
         donated = self._origin.donated
         avals = enumerate(self._origin.signature.avals)
-        return self.in_tree.unflatten([ArgInfo(aval.shape, aval.dtype, i in donated) for i, aval in avals])
+        return self.in_tree.unflatten([ArgInfo(aval, i in donated) for i, aval in avals])
 
     @property
     def in_avals(self) -> Any:
@@ -126,6 +137,10 @@ class Stage(Uncopied):
     def out_avals(self) -> Any:
         """The types of the results: a pytree like the result."""
         return self.out_tree.unflatten(self.jaxpr.out_avals)
+
+    def _names(self) -> Sequence[str]:
+        names, own = self._origin.signature.names, own_leaves(self.jaxpr)
+        return names if own is None else own.paths(names)
 
     @property
     def out_info(self) -> Any:
@@ -189,11 +204,12 @@ class Traced(Stage):
 
         Raises: MissingRuleError for a primitive without a lowering rule.
         """
-        origin = self._origin
-        check_arrays_alone(self)
+        origin, own = self._origin, own_leaves(self.jaxpr)
+        donated = origin.donated if own is None else own.positions(origin.donated)
         platform = platform or (default_platform() if origin.place is None else origin.place.platform)
         with entered(settings=origin.settings):
-            program = lower_program(self.jaxpr, platform, origin.place, origin.donated, origin.compiler.keep_unused)
+            jaxpr = lower_values(self.jaxpr)
+            program = lower_program(jaxpr, platform, origin.place, donated, origin.compiler.keep_unused)
             return Lowered(origin, program)
 
 
@@ -306,14 +322,16 @@ class Compiled(Stage):
         leaves, in_tree = tree_flatten((args, kwargs))
         origin.signature.check_structure(args, kwargs, in_tree)
         origin.signature.check_values(leaves, self._place)
-        origin.signature.check_divisions(leaves, program.in_types)
-        check_fit(program.bounds, leaves, origin.signature.caller, lambda: origin.signature.names)
-        outs = program(leaves, lambda: origin.signature.names)
-        if is_debugging() and not program.donated:  # the check may evaluate the program again
-            check_program(program.name, self.jaxpr, leaves, outs)
         call = Call((), (), (args, kwargs), leaves, in_tree.snapshot())
-        self._last = CompiledCall(program, call, origin.call, origin.signature.parameters)
-        return self.out_tree.unflatten(outs)
+        compiled = CompiledCall(program, call, origin.call, origin.signature.parameters)
+        arrays = compiled.arrays(leaves)
+        origin.signature.check_divisions(arrays, program.in_types)
+        check_fit(program.bounds, arrays, origin.signature.caller, self._names)
+        outs = program(arrays, self._names)
+        if is_debugging() and not program.donated:  # the check may evaluate the program again
+            check_program(program.name, lower_values(self.jaxpr), arrays, outs)
+        self._last = compiled
+        return compiled.result([x._buffer for x in outs])
 
     @property
     def input_shardings(self) -> Any:
@@ -321,12 +339,16 @@ class Compiled(Stage):
 
         Arrays on one device, and NumPy's, are moved there by a call; divided arrays must be divided so.
         """
-        return self.in_tree.unflatten([target.placement.sharding for target in self._program.in_types])
+        shardings = [target.placement.sharding for target in self._program.in_types]
+        own = own_leaves(self.jaxpr)
+        return self.in_tree.unflatten(shardings if own is None else own.first_of_each(own.arguments, shardings))
 
     @property
     def output_shardings(self) -> Any:
         """Where the results are: a pytree like the result, with a sharding for each array."""
-        return self.out_tree.unflatten([target.placement.sharding for target in self._program.out_types])
+        shardings = [target.placement.sharding for target in self._program.out_types]
+        own = own_leaves(self.jaxpr)
+        return self.out_tree.unflatten(shardings if own is None else own.first_of_each(own.returned, shardings))
 
     def cost_analysis(self) -> dict[str, float]:
         """Return XLA's estimates for the optimised program: "flops", "bytes accessed", ..."""
