@@ -390,6 +390,12 @@ OPERATIONS: dict[str, list[Program]] = {
             (MATRIX, numbers((4, 2))),
             ("float32",),
         ),
+        sums(
+            "product by an algorithm",
+            lambda x, y: lax.dot(x, y, precision=lax.DotAlgorithmPreset.F64_F64_F64),
+            (MATRIX, numbers((4, 2))),
+            ("float32",),
+        ),
     ],
     # Fourier transforms
     "fft": [

@@ -256,3 +256,43 @@ def test_rows_of_another_group_do_not_matter():
 def test_groups_that_do_not_fit_are_refused(shapes, sizes, error, words):
     with pytest.raises(error, match=rf"ragged_dot of float64.* and float64.* with group sizes .* at .*: {words}"):
         lax.ragged_dot(*map(np.ones, shapes), sizes)
+
+
+# Algorithms
+
+
+def test_an_algorithm_reads_and_sums_in_its_dtypes():
+    x = np.float32([1 / 3, 3000.0])
+    half = x.astype(np.float16).astype(np.float64)
+    for precision, want in (
+        ("F64_F64_F64", np.float32(x.astype(np.float64) @ x.astype(np.float64))),
+        (lax.DotAlgorithmPreset.F16_F16_F32, np.float32(half @ half)),
+        (lax.DotAlgorithmPreset.F16_F16_F16, np.float32(np.inf)),
+        (lax.DotAlgorithm(np.float16, np.float16, np.float32), np.float32(half @ half)),
+        ("BF16_BF16_F32_X3", np.float32(x.astype(np.float64) @ x.astype(np.float64))),
+        (lax.DotAlgorithmPreset.DEFAULT, x @ x),
+    ):
+        with np.errstate(over="ignore"):
+            np.testing.assert_allclose(lax.dot(x, x, precision=precision), want, rtol=1e-6, strict=True)
+    wide = lax.dot(
+        x.astype(np.float16), x.astype(np.float16), precision="F16_F16_F32", preferred_element_type=np.float32
+    )
+    np.testing.assert_allclose(wide, np.float32(half @ half), rtol=1e-6, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("x", "precision", "error", "words"),
+    [
+        (
+            np.arange(3),
+            "F32_F32_F32",
+            TypeError,
+            "with the algorithm F32_F32_F32: an operand or .* dtype int64. Give real",
+        ),
+        (np.ones(3), "ANY_F8_ANY_F8_F32", TypeError, "an operand has dtype float64. Give floats of 8 bits"),
+        (np.ones(3), lax.DotAlgorithm("f4", "f8", "f8"), ValueError, "the operands would have two dtypes. Give an"),
+    ],
+)
+def test_an_algorithm_for_other_operands_is_refused(x, precision, error, words):
+    with pytest.raises(error, match=words):
+        lax.dot(x, x, precision=precision)

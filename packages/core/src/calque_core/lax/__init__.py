@@ -97,8 +97,10 @@ _CHAPTERS = {
     },
     "dot": {
         "calque_core.ops.reductions.dot": (
-            "dot_general, dot, batch_matmul, dot_general_p, Precision, PrecisionLike, Precisions, DotDimensionNumbers"
+            "dot_general, dot, batch_matmul, dot_general_p, Precision, PrecisionLike, Precisions, ProductPrecision, "
+            "DotDimensionNumbers"
         ),
+        "calque_core.ops.reductions.dot_algorithms": "DotAlgorithm, DotAlgorithmPreset",
         "calque_core.ops.reductions.ragged_dot": "ragged_dot",
     },
     "positions that are values": {
