@@ -16,6 +16,7 @@ one = lambda f, x: f(x)
 two = lambda f, x, y: f(x, y)
 near = {"ulps": 256, "by_array": True, "complex_ulps": 1024}
 sums = {"ulps": 16, "by_array": True}
+ROWS_OF_GROUPS = lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
 NOTHING = lambda dtype, size: np.zeros(len(R(dtype, size)), dtype)
 images = lambda dtype, size: np.resize(FM(dtype, "many"), (1, 2, 5, 4))
 kernels = lambda dtype, size: np.resize(FM(dtype, "many"), (2, 2, 3, 2))
@@ -99,6 +100,7 @@ row("dot_general", lambda f, x, y: f(x, y, (((1,), (0,)), ((), ()))), FM, FN, **
 row("dot", two, FM, FN, **sums)
 row("dot", two, M, lambda d, s: np.swapaxes(M(d, s), 0, 1), **sums)
 row("batch_matmul", lambda f, x, y: f(x[None], y[None]), FM, FN, **sums)
+row("ragged_dot_general", lambda f, x, y: f(x, y[None], np.array([len(x)]), ROWS_OF_GROUPS), FM, FN, **sums)
 row("ragged_dot", lambda f, x, y: f(x, y[None], np.array([len(x)])), FM, FN, **sums)
 row("fft", lambda f, x: f(x, "fft", (x.shape[1],)), FM, **near)
 row(

@@ -258,6 +258,58 @@ def test_groups_that_do_not_fit_are_refused(shapes, sizes, error, words):
         lax.ragged_dot(*map(np.ones, shapes), sizes)
 
 
+def test_groups_of_summands_have_sums_of_their_own():
+    rng = np.random.default_rng(0)
+    x, y, sizes = rng.normal(size=(2, 5, 3)), rng.normal(size=(5, 2, 4)), np.array([[2, 1], [0, 4]])
+    numbers = lax.RaggedDotDimensionNumbers((((1,), (0,)), ((0,), (1,))), (1,), ())
+    sums = lax.ragged_dot_general(x, y, sizes, numbers)
+    assert sums.shape == (2, 2, 3, 4)
+    for batch, (first, second) in enumerate(sizes):
+        rows, columns = x[batch], y[:, batch]
+        np.testing.assert_allclose(sums[0, batch], rows[:first].T @ columns[:first], atol=1e-14)
+        end = first + second
+        np.testing.assert_allclose(sums[1, batch], rows[first:end].T @ columns[first:end], atol=1e-14)
+
+
+def test_groups_along_any_free_axis_meet_their_own_part():
+    rng = np.random.default_rng(0)
+    x, y, sizes = rng.normal(size=(7, 2, 5)), rng.normal(size=(5, 3, 2, 6)), np.array([[3, 2, 1], [1, 2, 4]])
+    numbers = lax.RaggedDotDimensionNumbers((((2,), (0,)), ((1,), (2,))), (0,), (1,))
+    products = lax.ragged_dot_general(x, y, sizes, numbers)
+    for batch in range(2):
+        groups = np.repeat(range(3), sizes[batch])
+        rows = [x[i, batch] @ y[:, group, batch] for i, group in enumerate(groups)]
+        np.testing.assert_allclose(products[batch, : len(rows)], rows, atol=1e-14)
+        assert not products[batch, len(rows) :].any()
+    np.testing.assert_array_equal(  # [g] is the same for each element of the batch
+        lax.ragged_dot_general(x, y, np.array([3, 2, 2]), numbers),
+        lax.ragged_dot_general(x, y, np.array([[3, 2, 2]] * 2), numbers),
+    )
+
+
+def test_groups_of_a_batch_are_the_product():
+    x, y = np.random.default_rng(0).normal(size=(2, 4, 3))
+    numbers = lax.RaggedDotDimensionNumbers((((1,), (1,)), ((0,), (0,))), (0,), ())
+    np.testing.assert_allclose(lax.ragged_dot_general(x, y, np.array([1, 3]), numbers), np.vecdot(x, y), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("axes", "sizes", "error", "words"),
+    [
+        (((0, 1), (0,)), np.ones(3, int), ValueError, r"lhs_ragged_dimensions is \(0, 1\)\. Give one axis"),
+        (((0,), ()), np.ones(3, int), ValueError, "Give one axis, since the ragged one is free"),
+        (((1,), (0,)), np.ones(3, int), ValueError, "Give no axis, since the ragged one is paired"),
+        (((0,), (0,)), np.ones(4, int), ShapeError, "the axis of groups of rhs has size 3. Give 4"),
+        (((0,), (0,)), np.ones((2, 3), int), ShapeError, r"the sizes do not fit. Give the shape \[g\], or \['g'\]"),
+        (((0,), (0,)), np.ones(3), TypeError, "the sizes are no integers"),
+    ],
+)
+def test_ragged_axes_that_do_not_fit_are_refused(axes, sizes, error, words):
+    numbers = lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), *axes)
+    with pytest.raises(error, match=rf"ragged_dot_general of .* with group sizes .* at .*: .*{words}"):
+        lax.ragged_dot_general(np.ones((5, 2)), np.ones((3, 2, 4)), sizes, numbers)
+
+
 # Algorithms
 
 

@@ -192,6 +192,14 @@ TABLE = {
     "broadcast_to_rank": [[SOME, [0, 1, 4, -1, 1.5, "a", None, np.int8(3)]]],
     "collapse": [[SOME, ONE_AXIS, ONE_AXIS]],
     "empty": [[SIZES, DTYPE_ARGUMENTS]],
+    "ragged_dot_general": [
+        [
+            SOME,
+            operands(*shaped((2, 3, 1), (1, 3, 2), (3,))),
+            operands(np.ones(2, int), np.ones(1), np.array(1), 1, "a"),
+            [lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))],
+        ]
+    ],
     "ragged_dot": [
         [
             SOME,

@@ -101,7 +101,7 @@ _CHAPTERS = {
             "DotDimensionNumbers"
         ),
         "calque_core.ops.reductions.dot_algorithms": "DotAlgorithm, DotAlgorithmPreset",
-        "calque_core.ops.reductions.ragged_dot": "ragged_dot",
+        "calque_core.ops.reductions.ragged_dot": "RaggedDotDimensionNumbers, ragged_dot, ragged_dot_general",
     },
     "positions that are values": {
         "calque_core.ops.indexing.dynamic": (

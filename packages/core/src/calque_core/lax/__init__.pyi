@@ -99,7 +99,10 @@ from calque_core.ops.reductions.dot import (
 from calque_core.ops.reductions.dot_algorithms import (
     DotAlgorithm as DotAlgorithm, DotAlgorithmPreset as DotAlgorithmPreset,
 )
-from calque_core.ops.reductions.ragged_dot import ragged_dot as ragged_dot
+from calque_core.ops.reductions.ragged_dot import (
+    RaggedDotDimensionNumbers as RaggedDotDimensionNumbers, ragged_dot as ragged_dot,
+    ragged_dot_general as ragged_dot_general,
+)
 from calque_core.ops.indexing.dynamic import (
     dynamic_slice as dynamic_slice, dynamic_update_slice as dynamic_update_slice,
     dynamic_slice_in_dim as dynamic_slice_in_dim, dynamic_update_slice_in_dim as dynamic_update_slice_in_dim,
@@ -219,19 +222,20 @@ __all__ = [
     "argmax_p", "argmin_p", "reduce", "reduce_p", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "cumsum_p",
     "cumprod_p", "cummax_p", "cummin_p", "cumlogsumexp_p", "dot_general", "dot", "batch_matmul", "dot_general_p",
     "Precision", "PrecisionLike", "Precisions", "ProductPrecision", "DotDimensionNumbers", "DotAlgorithm",
-    "DotAlgorithmPreset", "ragged_dot", "dynamic_slice", "dynamic_update_slice", "dynamic_slice_in_dim",
-    "dynamic_update_slice_in_dim", "dynamic_index_in_dim", "dynamic_update_index_in_dim", "index_take",
-    "dynamic_slice_p", "dynamic_update_slice_p", "GatherDimensionNumbers", "gather", "gather_p",
-    "ScatterDimensionNumbers", "scatter", "scatter_add", "scatter_sub", "scatter_mul", "scatter_min", "scatter_max",
-    "scatter_p", "scatter_add_p", "scatter_mul_p", "scatter_min_p", "scatter_max_p", "GatherScatterMode",
-    "scatter_apply", "sort", "sort_key_val", "sort_p", "top_k", "approx_max_k", "approx_min_k", "top_k_p", "cond",
-    "switch", "cond_p", "while_loop", "while_p", "fori_loop", "scan", "scan_p", "map", "associative_scan",
-    "platform_dependent", "platform_dependent_p", "custom_jvp_call_p", "custom_vjp_call_p", "custom_vjp_fwd_p",
-    "custom_vjp_linear_p", "custom_vmap_call_p", "custom_linear_solve", "custom_linear_solve_p", "linear_call",
-    "linear_call_p", "linear_transpose_p", "custom_root_p", "all_gather", "all_gather_invariant", "all_to_all",
-    "pbroadcast", "ppermute", "pshuffle", "psum_scatter", "pswapaxes", "all_gather_p", "all_gather_invariant_p",
-    "all_to_all_p", "ppermute_p", "psum_scatter_p", "psum", "pmean", "pmax", "pmin", "axis_index", "axis_size", "pvary",
-    "psum_p", "pmax_p", "pmin_p", "axis_index_p", "pvary_p", "shard_map_p", "pmap_p", "sharding_constraint_p", "jit_p",
-    "composite", "composite_p", "lower_p", "raise_p", "pure_callback_p", "io_callback_p", "debug_callback_p", "check_p",
-    "ffi_call_p", "optimization_barrier", "dce_sink", "remat_p", "name_p", "optimization_barrier_p", "dce_sink_p",
+    "DotAlgorithmPreset", "RaggedDotDimensionNumbers", "ragged_dot", "ragged_dot_general", "dynamic_slice",
+    "dynamic_update_slice", "dynamic_slice_in_dim", "dynamic_update_slice_in_dim", "dynamic_index_in_dim",
+    "dynamic_update_index_in_dim", "index_take", "dynamic_slice_p", "dynamic_update_slice_p", "GatherDimensionNumbers",
+    "gather", "gather_p", "ScatterDimensionNumbers", "scatter", "scatter_add", "scatter_sub", "scatter_mul",
+    "scatter_min", "scatter_max", "scatter_p", "scatter_add_p", "scatter_mul_p", "scatter_min_p", "scatter_max_p",
+    "GatherScatterMode", "scatter_apply", "sort", "sort_key_val", "sort_p", "top_k", "approx_max_k", "approx_min_k",
+    "top_k_p", "cond", "switch", "cond_p", "while_loop", "while_p", "fori_loop", "scan", "scan_p", "map",
+    "associative_scan", "platform_dependent", "platform_dependent_p", "custom_jvp_call_p", "custom_vjp_call_p",
+    "custom_vjp_fwd_p", "custom_vjp_linear_p", "custom_vmap_call_p", "custom_linear_solve", "custom_linear_solve_p",
+    "linear_call", "linear_call_p", "linear_transpose_p", "custom_root_p", "all_gather", "all_gather_invariant",
+    "all_to_all", "pbroadcast", "ppermute", "pshuffle", "psum_scatter", "pswapaxes", "all_gather_p",
+    "all_gather_invariant_p", "all_to_all_p", "ppermute_p", "psum_scatter_p", "psum", "pmean", "pmax", "pmin",
+    "axis_index", "axis_size", "pvary", "psum_p", "pmax_p", "pmin_p", "axis_index_p", "pvary_p", "shard_map_p",
+    "pmap_p", "sharding_constraint_p", "jit_p", "composite", "composite_p", "lower_p", "raise_p", "pure_callback_p",
+    "io_callback_p", "debug_callback_p", "check_p", "ffi_call_p", "optimization_barrier", "dce_sink", "remat_p",
+    "name_p", "optimization_barrier_p", "dce_sink_p",
 ]

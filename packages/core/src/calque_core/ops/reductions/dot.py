@@ -267,7 +267,7 @@ def _product(
 ) -> Value:
     lhs_aval, rhs_aval = typeof(lhs), typeof(rhs)
     params: Params = {
-        "dimension_numbers": _canonical_dimensions(lhs_aval.ndim, rhs_aval.ndim, numbers),
+        "dimension_numbers": canonical_dimensions(lhs_aval.ndim, rhs_aval.ndim, numbers),
         "precision": precision,
         "preferred_element_type": preferred,
     }
@@ -326,7 +326,7 @@ def canonical_precision(name: str, precision: PrecisionLike) -> Precisions:
     return lhs, rhs
 
 
-def _canonical_dimensions(lhs_ndim: int, rhs_ndim: int, numbers: StatedDimensionNumbers) -> DotDimensionNumbers:
+def canonical_dimensions(lhs_ndim: int, rhs_ndim: int, numbers: StatedDimensionNumbers) -> DotDimensionNumbers:
     """Return the dimension numbers as tuples of non-negative integers; from a cache if they are tuples already."""
     try:
         hash(numbers)
