@@ -195,7 +195,7 @@ EXCLUDED_OF_LAX = {
     name: reason
     for reason, names in {
         "it acts over a named axis, in a mapped program": "all_gather all_gather_invariant all_to_all pbroadcast "
-        "ppermute pshuffle psum_scatter pswapaxes psum pmean pmax pmin axis_index axis_size pvary",
+        "ppermute pshuffle psum_scatter pswapaxes psum pmean pmax pmin pargmax pargmin axis_index axis_size pvary",
         "it takes the user's functions, and computes nothing of its own": "custom_linear_solve linear_call",
         "it is a type": "Precisions DotDimensionNumbers",
     }.items()

@@ -219,7 +219,7 @@ WITHOUT_CALLS = {  # names by module and reason
     ("lax", "names of types"): "PaddingConfig Precisions DotDimensionNumbers",
     ("lax", "axes with names: the tests of shard_map call them"): (
         "all_gather all_gather_invariant all_to_all pbroadcast ppermute pshuffle psum_scatter pswapaxes psum pmean "
-        "pmax pmin axis_index axis_size pvary"
+        "pmax pmin pargmax pargmin axis_index axis_size pvary"
     ),
 }
 EXCLUDED = {f"{module}.{name}" for (module, _), names in WITHOUT_CALLS.items() for name in names.split()}

@@ -256,7 +256,10 @@ TABLE = {
     "top_k": [[ALL, [1, 0]], [SOME, COUNTS]],
     "slice_in_dim": [[SOME, [None, 0, -1, 9, 1.5], [None, 1, -9, "a"], [1, 0, None], ONE_AXIS]],
     "index_in_dim": [[SOME, [0, -1, 9, 1.5, None], ONE_AXIS, [True, False]]],
-    **{name: [[FEW, ["i", (), ("i", "i"), None, [1]]]] for name in ["psum", "pmean", "pmax", "pmin"]},
+    **{
+        name: [[FEW, ["i", (), ("i", "i"), None, [1]]]]
+        for name in ["psum", "pmean", "pmax", "pmin", "pargmax", "pargmin"]
+    },
     **{name: [[FEW, ["i", ("i", "i"), None, [1]]]] for name in ["all_gather", "all_gather_invariant", "psum_scatter"]},
     "pvary": [[FEW, ["i", (), ("i", "i"), None, [1]]]],
     "all_to_all": [[FEW, ["i", ("i", "i"), [1]], ONE_AXIS, ONE_AXIS]],

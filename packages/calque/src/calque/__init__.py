@@ -33,7 +33,7 @@ _CHAPTERS = {
     "checking derivatives": {"calque_autodiff": "check_grads"},
     "maps over axes": {"calque_batching": "vmap, map, custom_vmap, sequential_vmap"},
     "programs divided over a mesh": {
-        "calque_core": "shard_map, PartitionSpec as P",
+        "calque_core": "shard_map, smap, PartitionSpec as P",
         "calque_core.config": "set_mesh",
     },
     "programs and types": {
@@ -65,7 +65,7 @@ _UNLISTED = {  # names outside __all__
 _OPTIONAL = {
     "calque": "distributed, dlpack, export, ffi, multihost, profiler, sharding, stages",
     "calque_xla_backend": (
-        "Array, NamedSharding, Shard, block_until_ready, clear_caches, compilation_cache, default_backend, "
+        "Array, Device, NamedSharding, Shard, block_until_ready, clear_caches, compilation_cache, default_backend, "
         "device_count, device_get, device_put, devices, explain, jit, live_arrays, local_device_count, local_devices, "
         "make_array_from_callback, make_array_from_process_local_data, make_array_from_single_device_arrays, "
         "make_mesh, plugins, pmap, process_count, process_index, profile, register_plugin, with_sharding_constraint"

@@ -343,6 +343,18 @@ def set_mesh(mesh: Any) -> scope:
     return scope("mesh", mesh)
 
 
+def get_mesh() -> Any:
+    """Return the mesh of the block `set_mesh`, or None.
+
+    >>> from calque_core import AbstractMesh
+    >>> from calque_core.config import get_mesh, set_mesh
+    >>> with set_mesh(AbstractMesh((2,), ("i",))):
+    ...     get_mesh()
+    AbstractMesh('i': 2)
+    """
+    return current().mesh
+
+
 def cpu_devices(count: int) -> None:
     """Let the backend offer `count` devices on the host's processor, for the life of the process.
 

@@ -151,9 +151,9 @@ from calque_core.ops.meshes.exchange import (
     all_to_all_p as all_to_all_p, ppermute_p as ppermute_p, psum_scatter_p as psum_scatter_p,
 )
 from calque_core.ops.meshes.collective import (
-    psum as psum, pmean as pmean, pmax as pmax, pmin as pmin, axis_index as axis_index, axis_size as axis_size,
-    pvary as pvary, psum_p as psum_p, pmax_p as pmax_p, pmin_p as pmin_p, axis_index_p as axis_index_p,
-    pvary_p as pvary_p,
+    psum as psum, pmean as pmean, pmax as pmax, pmin as pmin, pargmax as pargmax, pargmin as pargmin,
+    axis_index as axis_index, axis_size as axis_size, pvary as pvary, psum_p as psum_p, pmax_p as pmax_p,
+    pmin_p as pmin_p, axis_index_p as axis_index_p, pvary_p as pvary_p,
 )
 from calque_core.ops.meshes.shard_map import shard_map_p as shard_map_p
 from calque_core.ops.meshes.pmap import pmap_p as pmap_p
@@ -234,8 +234,8 @@ __all__ = [
     "linear_call", "linear_call_p", "linear_transpose_p", "custom_root_p", "all_gather", "all_gather_invariant",
     "all_to_all", "pbroadcast", "ppermute", "pshuffle", "psum_scatter", "pswapaxes", "all_gather_p",
     "all_gather_invariant_p", "all_to_all_p", "ppermute_p", "psum_scatter_p", "psum", "pmean", "pmax", "pmin",
-    "axis_index", "axis_size", "pvary", "psum_p", "pmax_p", "pmin_p", "axis_index_p", "pvary_p", "shard_map_p",
-    "pmap_p", "sharding_constraint_p", "jit_p", "composite", "composite_p", "lower_p", "raise_p", "pure_callback_p",
-    "io_callback_p", "debug_callback_p", "check_p", "ffi_call_p", "optimization_barrier", "dce_sink", "remat_p",
-    "name_p", "optimization_barrier_p", "dce_sink_p",
+    "pargmax", "pargmin", "axis_index", "axis_size", "pvary", "psum_p", "pmax_p", "pmin_p", "axis_index_p", "pvary_p",
+    "shard_map_p", "pmap_p", "sharding_constraint_p", "jit_p", "composite", "composite_p", "lower_p", "raise_p",
+    "pure_callback_p", "io_callback_p", "debug_callback_p", "check_p", "ffi_call_p", "optimization_barrier", "dce_sink",
+    "remat_p", "name_p", "optimization_barrier_p", "dce_sink_p",
 ]
