@@ -117,6 +117,8 @@ class KeyType(OwnType):
         """The dtype of keys."""
         return KEY_DTYPES[self.impl]
 
+    kind = "V"
+
     @property
     def ndim(self) -> int:
         """The number of axes of keys."""
@@ -146,7 +148,6 @@ def _key_type(kind: Any, shape: tuple[int, ...], impl: str) -> Any:
 
 
 register_aval(Key, KeyType)
-register_aval(KeyType, lambda aval: aval)  # the type stands in for keys where a program is compiled ahead of time
 
 
 class Updates:
