@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.context import here
+from calque_core.backends import on_device_of
 from calque_core.engine.numpy_functions import at
 from calque_core.frames.names import named_after
 from calque_core.frames.source import Position, at_place, current_position, where
@@ -125,7 +126,7 @@ class Ref:
                 )
         is_owner = holder.main is self._trace.main
         if is_owner and type(typeof(self._content)) is not AbstractRef:
-            self._content = _separate(x)
+            self._content = on_device_of((self._content,), _separate(x))
         else:
             hand_down(holder, ref_set_p, [self._content if is_owner else self, x], {})
 
@@ -158,7 +159,7 @@ class Ref:
             f"{where()}. Return its value instead: freeze(ref)."
         )
 
-    def end(self, function: str) -> Value:
+    def _ended_by(self, function: str) -> Value:
         """Return the array; the reference may not be used again.
 
         Raises: ValueError for a reference from outside of the program that is traced.
@@ -245,7 +246,7 @@ def freeze(ref: Ref) -> Value:
     >>> freeze(new_ref(2.0))
     np.float64(2.0)
     """
-    return _read_only_copy(_checked("freeze", ref).end("freeze"))
+    return _read_only_copy(_checked("freeze", ref)._ended_by("freeze"))
 
 
 @api_boundary
@@ -257,7 +258,7 @@ def free_ref(ref: Ref) -> None:
     >>> from calque_core.ref import free_ref, new_ref
     >>> free_ref(new_ref(2.0))
     """
-    _checked("free_ref", ref).end("free_ref")
+    _checked("free_ref", ref)._ended_by("free_ref")
 
 
 @api_boundary
