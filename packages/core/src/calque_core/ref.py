@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from calque_core.context import here
 from calque_core.backends import on_device_of
+from calque_core.context import here
 from calque_core.engine.numpy_functions import at
 from calque_core.frames.names import named_after
 from calque_core.frames.source import Position, at_place, current_position, where
@@ -190,6 +190,8 @@ def _separate(x: Value) -> Value:
     """Return an array whose memory nobody else can write to."""
     if not isinstance(x, np.ndarray):
         return x
+    if not x.ndim:
+        return x[()]
     x = x.copy() if x.flags.writeable or x.base is not None else x
     x.flags.writeable = False
     return x
@@ -368,10 +370,9 @@ def with_references(fun: Callable[..., Any], positions: Sequence[int]) -> Callab
 def _evaluate(primitive: Any, args: Any, params: dict[str, Any]) -> list[Value]:
     """Evaluate a read or a write of a program that holds references; refuse operations on arrays."""
     if primitive is ref_get_p:
-        return [args[0].read()]
+        return [ref_get_p.impl(*args)]
     if primitive is ref_set_p:
-        args[0].write(args[1])
-        return []
+        return ref_set_p.impl(*args)  # type: ignore[no-any-return]
     ref = next(x for x in args if type(x) is Ref)
     raise TypeError(f"{primitive.name}{where()} got a reference of type {typeof(ref)}. Read it first: ref[...].")
 
