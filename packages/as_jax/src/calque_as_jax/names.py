@@ -24,7 +24,7 @@ class Row(NamedTuple):
 _DIALECT = "calque_as_jax.dialect"
 
 MODULES = {
-    "jax": Row(("calque",), (f"{_DIALECT}.top", f"{_DIALECT}.transformations")),
+    "jax": Row(("calque",), (f"{_DIALECT}.top", f"{_DIALECT}.ref", f"{_DIALECT}.transformations")),
     "jax._src": Row(),
     "jax._src.ad_util": Row(("calque_core", "calque_core.lax"), (f"{_DIALECT}.ad",)),
     "jax._src.checkify": Row((), (f"{_DIALECT}.checkify",)),
@@ -37,7 +37,7 @@ MODULES = {
     "jax._src.literals": Row((), (f"{_DIALECT}.private",)),
     "jax._src.public_test_util": Row((), (f"{_DIALECT}.private",)),
     "jax._src.state": Row(),
-    "jax._src.state.types": Row((), (f"{_DIALECT}.private",)),
+    "jax._src.state.types": Row((), (f"{_DIALECT}.ref",)),
     "jax._src.traceback_util": Row((), (f"{_DIALECT}.private",)),
     "jax._src.tree_util": Row(("calque.tree_util",), (f"{_DIALECT}.tree_util",)),
     "jax.ad_checkpoint": Row(("calque.ad_checkpoint",)),
@@ -89,6 +89,7 @@ MODULES = {
     "jax.ops": Row(("calque.ops",), converts=True),
     "jax.profiler": Row(("calque.profiler",), (f"{_DIALECT}.monitoring",)),
     "jax.random": Row(("calque.random",), (f"{_DIALECT}.random",), converts=True),
+    "jax.ref": Row(("calque.ref",), (f"{_DIALECT}.ref",)),
     "jax.scipy": Row(),
     "jax.scipy.linalg": Row(("calque.scipy.linalg",), converts=True),
     "jax.scipy.optimize": Row(("calque.scipy.optimize",), converts=True),
@@ -127,7 +128,6 @@ NAMES = {
     "jax.lib.xla_client": "jaxlib.xla_client",
     "jax.lib.xla_extension": "jaxlib._jax",
     "jax.sharding.use_mesh": "calque:set_mesh",
-    "jax.experimental.MutableArray": f"{_DIALECT}.private:AbstractRef",
     "jax.experimental.layout.Format": f"{_DIALECT}.sharding:Format",
     "jax.experimental.pjit.with_sharding_constraint": "calque_xla_backend:with_sharding_constraint",
     "jax.experimental.io_callback": "calque:io_callback",
@@ -137,15 +137,12 @@ NAMES = {
     "jax.interpreters.xla.canonicalize_dtype": "calque_core:canonicalize_dtype",
 }
 
-_REFERENCES = "Mutable references are absent. Return the new value, or carry it through lax.scan."
 _GUARDS = "Transfers are not guarded here. Leave the guard out."
 _LAYOUTS = "Layouts are XLA's choice here. Leave them out."
 _SHARDING_BY_TYPE = "Shardings by types are absent. Use jax.lax.with_sharding_constraint."
 _SOLVERS = "Use the loops of the page 'Solvers of differential equations', or SciPy."
 
 ABSENT = {
-    "jax.Ref": _REFERENCES, "jax.new_ref": _REFERENCES, "jax.empty_ref": _REFERENCES, "jax.free_ref": _REFERENCES,
-    "jax.freeze": _REFERENCES, "jax.ref": _REFERENCES,
     "jax.transfer_guard": _GUARDS, "jax.transfer_guard_host_to_device": _GUARDS,
     "jax.transfer_guard_device_to_host": _GUARDS, "jax.transfer_guard_device_to_device": _GUARDS,
     "jax.thread_guard": _GUARDS, "jax.array_garbage_collection_guard": _GUARDS,
@@ -186,7 +183,6 @@ ABSENT_MODULES = {
     "jax.experimental.sparse": "A sparse operator is a function: use jax.lax.custom_linear_solve or segment_sum.",
     "jax.extend.pallas": "Kernels of one's own come by jax.ffi.",
     "jax.extend.xla": "Use the settings of jax.jit: compiler_options.",
-    "jax.ref": _REFERENCES,
     "jax.scipy.cluster": "Use SciPy through jax.pure_callback.",
     "jax.scipy.integrate": "Use jnp.trapezoid.",
     "jax.scipy.interpolate": "Use jnp.interp, or SciPy through jax.pure_callback.",
