@@ -50,6 +50,9 @@ MODULES = {
     "jax.dlpack": Row(("calque.dlpack",)),
     "jax.dtypes": Row(("calque.dtypes",), (f"{_DIALECT}.dtypes",)),
     "jax.errors": Row(("calque.errors",), (f"{_DIALECT}.errors",)),
+    "jax.example_libraries": Row(),
+    "jax.example_libraries.optimizers": Row((), (f"{_DIALECT}.optimizers",)),
+    "jax.example_libraries.stax": Row((), (f"{_DIALECT}.stax",)),
     "jax.experimental": Row((), (f"{_DIALECT}.experimental",)),
     "jax.experimental.checkify": Row((), (f"{_DIALECT}.checkify",)),
     "jax.experimental.compilation_cache": Row(),
@@ -61,6 +64,7 @@ MODULES = {
     "jax.experimental.multihost_utils": Row(("calque.multihost",)),
     "jax.experimental.pjit": Row((), (f"{_DIALECT}.experimental",)),
     "jax.experimental.shard_map": Row((), (f"{_DIALECT}.experimental",)),
+    "jax.experimental.sparse": Row((), (f"{_DIALECT}.sparse",)),
     "jax.export": Row(("calque.export",)),
     "jax.extend": Row(),
     "jax.extend.backend": Row((), (f"{_DIALECT}.private",)),
@@ -91,6 +95,7 @@ MODULES = {
     "jax.random": Row(("calque.random",), (f"{_DIALECT}.random",), converts=True),
     "jax.ref": Row(("calque.ref",), (f"{_DIALECT}.ref",)),
     "jax.scipy": Row(),
+    "jax.scipy.fft": Row((), (f"{_DIALECT}.fft",)),
     "jax.scipy.linalg": Row(("calque.scipy.linalg",), converts=True),
     "jax.scipy.optimize": Row(("calque.scipy.optimize",), converts=True),
     "jax.scipy.sparse": Row(),
@@ -132,6 +137,9 @@ NAMES = {
     "jax.experimental.pjit.with_sharding_constraint": "calque_xla_backend:with_sharding_constraint",
     "jax.experimental.io_callback": "calque:io_callback",
     "jax.custom_derivatives.CustomVJPPrimal": "calque_autodiff:CustomVJPPrimal",
+    "jax.extend.core.primitives.call_p": f"{_DIALECT}.core:call_p",
+    "jax.extend.core.primitives.closed_call_p": f"{_DIALECT}.core:closed_call_p",
+    "jax.scipy.stats.gaussian_kde": f"{_DIALECT}.private:AbstractRef",
     "jax.core.pytype_aval_mappings": f"{_DIALECT}.private:pytype_aval_mappings",
     "jax._src.tree_util._registry": "calque_pytree:default_registry",
     "jax.interpreters.xla.canonicalize_dtype": "calque_core:canonicalize_dtype",
@@ -140,6 +148,7 @@ NAMES = {
 _GUARDS = "Transfers are not guarded here. Leave the guard out."
 _LAYOUTS = "Layouts are XLA's choice here. Leave them out."
 _SHARDING_BY_TYPE = "Shardings by types are absent. Use jax.lax.with_sharding_constraint."
+_SPARSE = "A sparse operator is a function: use jax.lax.custom_linear_solve or segment_sum."
 _SOLVERS = "Use the loops of the page 'Solvers of differential equations', or SciPy."
 
 ABSENT = {
@@ -147,6 +156,8 @@ ABSENT = {
     "jax.transfer_guard_device_to_host": _GUARDS, "jax.transfer_guard_device_to_device": _GUARDS,
     "jax.thread_guard": _GUARDS, "jax.array_garbage_collection_guard": _GUARDS,
     "jax.experimental.layout.Layout": _LAYOUTS, "jax.experimental.layout.DeviceLocalLayout": _LAYOUTS,
+    "jax.experimental.sparse.sparsify": _SPARSE, "jax.experimental.sparse.bcoo_fromdense": _SPARSE,
+    "jax.experimental.sparse.todense": _SPARSE, "jax.experimental.sparse.eye": _SPARSE,
     "jax.fwd_and_bwd": "Use jax.vjp, whose second result is the backward pass.",
     "jax.reshard": _SHARDING_BY_TYPE, "jax.auto_pcast": _SHARDING_BY_TYPE,
     "jax.no_tracing": "Use jax.disable_jit.", "jax.no_execution": "Use jax.eval_shape.",
@@ -171,7 +182,6 @@ ABSENT = {
 ABSENT_MODULES = {
     "jax.cloud_tpu_init": "TPUs are plugins of XLA: see the page 'Other systems'.",
     "jax.collect_profile": "Use calque.profile.",
-    "jax.example_libraries": "Use optax, or the loops of the page 'A training loop'.",
     "jax.experimental.custom_partitioning": "Use jax.shard_map.",
     "jax.experimental.jax2tf": "Use jax.export, whose programs are StableHLO.",
     "jax.experimental.key_reuse": "Keys are not followed. Use each key once.",
@@ -180,7 +190,6 @@ ABSENT_MODULES = {
     "jax.experimental.pallas": "Kernels of one's own come by jax.ffi.",
     "jax.experimental.rnn": "Use jax.lax.scan.",
     "jax.experimental.serialize_executable": "Use jax.export, or the cache of compiled programs.",
-    "jax.experimental.sparse": "A sparse operator is a function: use jax.lax.custom_linear_solve or segment_sum.",
     "jax.extend.pallas": "Kernels of one's own come by jax.ffi.",
     "jax.extend.xla": "Use the settings of jax.jit: compiler_options.",
     "jax.scipy.cluster": "Use SciPy through jax.pure_callback.",
