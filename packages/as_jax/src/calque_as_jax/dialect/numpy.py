@@ -9,7 +9,7 @@ import numpy as np
 import calque.numpy as cnp
 from calque_as_jax.values import Array, to_arrays, with_arrays
 
-__all__ = ["ComplexWarning", "asarray", "ndarray", "vectorize"]
+__all__ = ["ComplexWarning", "asarray", "load", "ndarray", "vectorize"]
 
 ndarray = Array
 ComplexWarning = np.exceptions.ComplexWarning
@@ -25,6 +25,11 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None =
     """
     del order, copy
     return _asarray(a) if dtype is None else _asarray(a, dtype)
+
+
+def load(file: Any, *args: Any, **options: Any) -> Any:
+    """Return the array of one of NumPy's files on a device, or an archive of arrays as NumPy has it."""
+    return to_arrays(np.load(file, *args, **options))
 
 
 def vectorize(pyfunc: Any, *, excluded: Any = frozenset(), signature: str | None = None) -> Any:

@@ -6,7 +6,7 @@ client needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,10 +15,12 @@ import numpy as np
 from calque_as_jax.names import VERSION
 from calque_core import effects_barrier, typeof
 from calque_xla_backend import default_backend, devices
+from calque_xla_backend.runtime.clients import started_clients
 
 __all__ = [
-    "LiteralArray", "TypedNdArray", "WrappedFun", "apply_primitive", "backends", "check_close", "get_backend",
-    "include_frame", "register_exclusion", "shaped_abstractify", "version", "wait_for_tokens", "wrap_init",
+    "LiteralArray", "TypedNdArray", "WrappedFun", "api_boundary", "apply_primitive", "backends", "check_close",
+    "get_backend", "include_frame", "register_exclusion", "shaped_abstractify", "started_backends", "version",
+    "wait_for_tokens", "wrap_init",
 ]  # fmt: skip
 
 version = VERSION
@@ -44,6 +46,11 @@ def include_frame(frame: Any) -> bool:
     return True
 
 
+def api_boundary(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose callee's frames jax hides; calque hides its own."""
+    return function
+
+
 def check_close(a: Any, b: Any, atol: float = 1e-6, rtol: float = 1e-6, err_msg: str = "") -> None:
     """Raise AssertionError if two arrays differ by more than a tolerance."""
     np.testing.assert_allclose(np.asarray(a), np.asarray(b), atol=atol, rtol=rtol, err_msg=err_msg)
@@ -57,6 +64,22 @@ def get_backend(platform: str | None = None) -> Any:
 def backends() -> dict[str, Any]:
     """Return the client of the default platform by its name."""
     return {default_backend(): get_backend()}
+
+
+class StartedClients(Mapping[str, Any]):
+    """The clients that run, by the names of their platforms: reading it starts none."""
+
+    def __getitem__(self, platform: str) -> Any:
+        return {client.platform: client for client in started_clients()}[platform]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([client.platform for client in started_clients()])
+
+    def __len__(self) -> int:
+        return len(started_clients())
+
+
+started_backends = StartedClients()
 
 
 class WrappedFun:
