@@ -55,6 +55,7 @@ MODULES = {
     "calque_numpy.random": "Random numbers",
     "calque_numpy.nn": "Neural networks",
     "calque_numpy.nn.initializers": "First values of parameters",
+    "calque_numpy.image": "Images of other sizes",
     "calque_numpy.segments": "Sums over segments",
     "calque_numpy.scipy.linalg": "Linear algebra by scipy's names",
     "calque_numpy.scipy.special": "Special functions by scipy's names",

@@ -59,6 +59,7 @@ MODULES = [
     "calque_numpy.scipy.linalg",
     "calque_numpy.scipy.special",
     "calque_numpy.random",
+    "calque_numpy.image",
     "calque_numpy.segments",
     "calque",
     "calque.flatten_util",

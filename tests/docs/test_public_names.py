@@ -39,6 +39,7 @@ PACKAGES = [
     "calque_special",
     "calque_special.kit",
     "calque_numpy",
+    "calque_numpy.image",
     "calque_numpy.nn",
     "calque_numpy.nn.initializers",
     "calque_numpy.random",

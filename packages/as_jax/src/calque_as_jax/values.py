@@ -16,8 +16,9 @@ from typing import Any, Self
 import numpy as np
 
 import calque
-from calque_core import Tracer, ensure_compile_time_eval, lax, typeof
-from calque_numpy.random import KeyArray
+from calque_as_jax.keys import Key
+from calque_core import Tracer, ensure_compile_time_eval, is_tracer, lax, typeof
+from calque_numpy.key_arrays import KeyArray, of_each_word
 from calque_xla_backend import Array as DeviceArray
 from calque_xla_backend import device_put
 
@@ -83,6 +84,12 @@ _WEAK_NAMES = (
     "squeeze stack sub subtract sum swapaxes tan tanh tile transpose true_divide trunc where zeros_like mul div "
     "sigmoid logistic relu softplus stop_gradient atleast_1d atleast_2d broadcast_in_dim"
 )
+# Functions of jax.lax that move elements, and so take keys.
+_MOVING = frozenset((
+    "select", "select_n", "concatenate", "slice", "slice_in_dim", "index_in_dim", "dynamic_slice",
+    "dynamic_slice_in_dim", "dynamic_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim",
+    "dynamic_update_index_in_dim", "broadcast", "broadcast_in_dim", "collapse", "rev",
+))  # fmt: skip
 _KEEPING_WEAK = frozenset(_WEAK_NAMES.split())
 
 
@@ -94,7 +101,9 @@ def to_array(x: Value) -> Value:
     """
     if isinstance(x, (np.ndarray, np.generic)):
         return device_put(x) if x.dtype.kind in "biufcV" and x.dtype.fields is None else x
-    return weak_array(x) if type(x) in _SCALARS else x
+    if type(x) in _SCALARS:
+        return weak_array(x)
+    return Key(to_array(x.words)) if isinstance(x, KeyArray) and not is_tracer(x) else x
 
 
 def weak_array(x: Value) -> Value:
@@ -122,7 +131,7 @@ def to_arrays(x: Value) -> Value:
     if kind is list:
         return [to_arrays(each) for each in x]
     if kind is KeyArray:
-        return KeyArray(to_arrays(x.words))
+        return Key(to_array(x.words))
     if isinstance(x, tuple) and hasattr(kind, "_fields"):
         return kind(*map(to_arrays, x))
     return to_array(x)
@@ -145,7 +154,20 @@ def converted(name: str, value: Value) -> Value:
     """
     if inspect.isclass(value) or not callable(value) or name in _TELLING or name.endswith("_p"):
         return value
-    return with_arrays(value, keeps_weak=name in _KEEPING_WEAK)
+    return with_arrays(_with_keys(value) if name in _MOVING else value, keeps_weak=name in _KEEPING_WEAK)
+
+
+def _with_keys(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that moves elements, of numbers and of keys."""
+
+    def call(*args: Value, **options: Any) -> Value:
+        return of_each_word(function, *args, **options) if any(map(_is_keys, args)) else function(*args, **options)
+
+    return _named(call, function)
+
+
+def _is_keys(x: Value) -> bool:
+    return isinstance(x, KeyArray) or (type(x) in (list, tuple) and len(x) > 0 and isinstance(x[0], KeyArray))
 
 
 def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Callable[..., Any]:

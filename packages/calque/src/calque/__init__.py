@@ -55,7 +55,9 @@ _CHAPTERS = {
 }
 
 _UNLISTED = {  # names outside __all__
-    "calque": "ad_checkpoint, custom_batching, custom_derivatives, dtypes, errors, ops, scipy, test_util, tree_util",
+    "calque": (
+        "ad_checkpoint, custom_batching, custom_derivatives, dtypes, errors, image, ops, scipy, test_util, tree_util"
+    ),
 }
 
 # Names that need the compiler, whose package may be absent.

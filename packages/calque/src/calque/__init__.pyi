@@ -30,9 +30,9 @@ from calque_core.config import (
 from calque import (
     debug as debug, flatten_util as flatten_util, lax as lax, nn as nn, numpy as numpy, random as random,
     testing as testing, tree as tree, ad_checkpoint as ad_checkpoint, custom_batching as custom_batching,
-    custom_derivatives as custom_derivatives, dtypes as dtypes, errors as errors, ops as ops, scipy as scipy,
-    test_util as test_util, tree_util as tree_util, distributed as distributed, dlpack as dlpack, export as export,
-    ffi as ffi, multihost as multihost, profiler as profiler, sharding as sharding, stages as stages,
+    custom_derivatives as custom_derivatives, dtypes as dtypes, errors as errors, image as image, ops as ops,
+    scipy as scipy, test_util as test_util, tree_util as tree_util, distributed as distributed, dlpack as dlpack,
+    export as export, ffi as ffi, multihost as multihost, profiler as profiler, sharding as sharding, stages as stages,
 )
 from calque_xla_backend import (
     Array as Array, NamedSharding as NamedSharding, Shard as Shard, block_until_ready as block_until_ready,

@@ -122,7 +122,7 @@ class KeyArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def copy(self) -> KeyArray:
         """Return keys in memory of their own."""
-        return KeyArray(self.words.copy())
+        return self.__class__(self.words.copy())
 
     def __copy__(self) -> KeyArray:
         return self.copy()
@@ -147,7 +147,7 @@ class KeyArray(np.lib.mixins.NDArrayOperatorsMixin):
         each = index if isinstance(index, tuple) else (index,)
         has_ellipsis = any(x is Ellipsis for x in each)
         full = (*each, slice(None)) if has_ellipsis else (*each, Ellipsis, slice(None))
-        return KeyArray(at(self.words)[full].get() if has_tracer(each) else self.words[full])
+        return self.__class__(at(self.words)[full].get() if has_tracer(each) else self.words[full])
 
     def __eq__(self, other: object) -> Value:
         """Return, for each key, whether both words are equal."""
@@ -202,8 +202,8 @@ class KeyArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self._moved(lambda x: x.swapaxes(axis1, axis2))
 
     def _moved(self, method: Callable[[Value], Value]) -> KeyArray:
-        moved: KeyArray = _of_each_word(method, self)
-        return moved
+        moved: KeyArray = of_each_word(method, self)
+        return self.__class__(moved.words)
 
 
 def _is_keys(x: object) -> bool:
@@ -244,7 +244,7 @@ def of_keys(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
     if func not in _MOVING:
         raise _no_numbers(func.__name__)
     _check_alike(func, args)
-    return _of_each_word(func, *args, **kwargs)
+    return of_each_word(func, *args, **kwargs)
 
 
 def _no_numbers(name: str) -> TypeError:
@@ -276,7 +276,7 @@ def _check_alike(func: Callable[..., Any], args: Sequence[Any]) -> None:
             )
 
 
-def _of_each_word(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def of_each_word(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Apply a function that only moves elements to the first words and to the second words; join the results."""
 
     def words(i: int) -> Any:

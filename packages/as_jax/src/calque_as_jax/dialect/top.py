@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import calque
-from calque_as_jax.dialect.types import typeof
+from calque_as_jax.dialect.types import ShapeDtypeStruct, typeof
 from calque_as_jax.names import VERSION
 from calque_as_jax.values import Array, tree_to_arrays
-from calque_core import ShapeDtypeStruct
 from calque_xla_backend import devices
 
 __all__ = [

@@ -11,10 +11,11 @@ from typing import Any
 
 import calque
 from calque_as_jax.dialect.core import ClosedJaxpr
+from calque_as_jax.dialect.types import ShapeDtypeStruct
 from calque_as_jax.values import to_array, tree_to_arrays
-from calque_core import ShapeDtypeStruct
 from calque_core import eval_shape as core_eval_shape
 from calque_core import make_jaxpr as core_make_jaxpr
+from calque_core.engine import stand_in_of
 from calque_pytree import Partial, tree_flatten, tree_leaves, tree_map
 
 __all__ = [
@@ -172,7 +173,7 @@ def make_jaxpr(
 
         jaxpr = core_make_jaxpr(structured, static_argnums, axis_env=axis_env, **options)(*args, **kwargs)
         closed = ClosedJaxpr(jaxpr, jaxpr.consts)
-        structs = [ShapeDtypeStruct(x.aval.shape, x.aval.dtype, weak_type=x.aval.weak_type) for x in jaxpr.outvars]
+        structs = [stand_in_of(aval) for aval in jaxpr.out_avals]
         return (closed, trees[0].unflatten(structs)) if return_shape else closed
 
     return staged

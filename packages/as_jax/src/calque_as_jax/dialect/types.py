@@ -4,13 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
+from calque_as_jax.keys import KEY_DTYPE, KeyType
 from calque_as_jax.values import NO_SHARDING, NoSharding
 from calque_core import ShapedArray, float0
+from calque_core import ShapeDtypeStruct as CoreStruct
 from calque_core import typeof as core_typeof
 from calque_core.extend import is_float
-from calque_numpy.random import KeyArray
 
-__all__ = ["TypeOf", "tangent_type", "typeof"]
+__all__ = ["ShapeDtypeStruct", "TypeOf", "tangent_type", "typeof"]
+
+
+class _StructType(type):
+    """The type of `ShapeDtypeStruct`: calque's, and the types of keys, are instances."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, (CoreStruct, KeyType))
+
+
+class ShapeDtypeStruct(metaclass=_StructType):
+    """`jax.ShapeDtypeStruct`: calque's, or the type of keys for their dtype."""
+
+    __module__ = "jax"
+
+    def __new__(cls, shape: Any, dtype: Any, **options: Any) -> Any:
+        """Return a stand-in for an array.
+
+        >>> ShapeDtypeStruct((2,), KEY_DTYPE), ShapeDtypeStruct((2,), "int32")
+        (key<fry>[2], ShapeDtypeStruct(shape=(2,), dtype=int32))
+        """
+        if dtype == KEY_DTYPE:
+            return KeyType(tuple(shape))
+        options = {name: x for name, x in options.items() if not (x is None or name == "is_ref")}
+        return CoreStruct(shape, dtype, **options)
 
 
 class TypeOf:
@@ -49,7 +74,9 @@ class TypeOf:
 
 def tangent_type(aval: Any) -> Any:
     """Return the type of tangents of values of a type."""
-    return aval.strip_weak_type() if is_float(aval.dtype) else ShapedArray(aval.shape, float0)
+    if type(aval) is KeyType or not is_float(aval.dtype):
+        return ShapedArray(aval.shape, float0)
+    return aval.strip_weak_type()
 
 
 def typeof(x: Any) -> Any:
@@ -58,4 +85,4 @@ def typeof(x: Any) -> Any:
     >>> typeof(1.0), isinstance(typeof(1.0), ShapedArray)
     (~float32[], True)
     """
-    return TypeOf(core_typeof(x.words if isinstance(x, KeyArray) else x))
+    return TypeOf(core_typeof(x))

@@ -35,7 +35,7 @@ def check_key(name: str, key: Value) -> Value:
     Shapes: -> [2].  Dtype: uint32.
     Raises: TypeError.
     """
-    words = key.words if type(key) is KeyArray else key
+    words = key.words if isinstance(key, KeyArray) else key
     try:
         aval = typeof(words)
     except TypeError:
@@ -44,7 +44,7 @@ def check_key(name: str, key: Value) -> Value:
             "Make keys with key(seed) and split(key)."
         ) from None
     if aval.shape != (2,) or aval.dtype != _UINT32:
-        stated = f"shape {key.shape}" if type(key) is KeyArray else f"type {aval}"
+        stated = f"shape {key.shape}" if isinstance(key, KeyArray) else f"type {aval}"
         raise TypeError(
             f"{name}{where()}: the key has {stated}, but one key is uint32[2]. "
             "Make keys with key(seed) and split(key); map over several with vmap."

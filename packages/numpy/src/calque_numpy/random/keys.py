@@ -112,7 +112,7 @@ def split_words(words: Value, shape: Shape) -> Value:
 
 def like(key: Value, words: Value) -> Value:
     """Return `words` in the class of `key`: as keys, or as they are."""
-    return KeyArray(words) if type(key) is KeyArray else words
+    return key.__class__(words) if isinstance(key, KeyArray) else words
 
 
 def _counts(num: Any) -> Shape:
@@ -159,7 +159,7 @@ def clone(key: Value) -> Value:
     >>> clone(key(42))
     KeyArray(array([ 0, 42], dtype=uint32))
     """
-    _check_words("clone", key.words if type(key) is KeyArray else key)
+    _check_words("clone", key.words if isinstance(key, KeyArray) else key)
     return key
 
 
@@ -173,7 +173,7 @@ def key_data(keys: Value) -> Value:
     >>> key_data(key(42))
     array([ 0, 42], dtype=uint32)
     """
-    words = keys.words if type(keys) is KeyArray else keys
+    words = keys.words if isinstance(keys, KeyArray) else keys
     _check_words("key_data", words)
     return words
 

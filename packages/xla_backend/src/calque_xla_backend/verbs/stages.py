@@ -29,12 +29,15 @@ from calque_core.engine import (
     has_own_values,
     here,
     is_debugging,
+    lower_avals,
+    lower_values,
     stand_in_of,
 )
 from calque_core.extend import Shape, where
 from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.calls.call import Call, TracedCall, by_position
 from calque_xla_backend.calls.compiled import NOT_COMPILED, CompiledCall
+from calque_xla_backend.calls.own_leaves import own_leaves
 from calque_xla_backend.calls.signature import CallSignature
 from calque_xla_backend.compile import LoweredProgram, Program, lower_program, name_of
 from calque_xla_backend.compiler import XlaCompiler, compiler_of, options_of
@@ -115,9 +118,14 @@ class Stage(Uncopied):
 
         A dict, and not the user's own containers: their classes need not accept anything but arrays.
         """
-        signature, donated = self._origin.signature, self._origin.donated
-        pairs = zip(signature.names, signature.avals)
+        signature, own = self._origin.signature, own_leaves(self.jaxpr)
+        donated = self._origin.donated if own is None else own.positions(self._origin.donated)
+        pairs = zip(self._names(), (array for aval in signature.avals for array in lower_avals(aval)))
         return {name: ArgInfo(aval.shape, aval.dtype, i in donated) for i, (name, aval) in enumerate(pairs)}
+
+    def _names(self) -> Sequence[str]:
+        names, own = self._origin.signature.names, own_leaves(self.jaxpr)
+        return names if own is None else own.paths(names)
 
     @property
     def out_info(self) -> Any:
@@ -180,11 +188,12 @@ class Traced(Stage):
 
         Raises: MissingRuleError for a primitive without a lowering rule.
         """
-        origin = self._origin
-        check_arrays_alone(self)
+        origin, own = self._origin, own_leaves(self.jaxpr)
+        donated = origin.donated if own is None else own.positions(origin.donated)
         platform = platform or (default_platform() if origin.place is None else origin.place.platform)
         with entered(settings=origin.settings):
-            program = lower_program(self.jaxpr, platform, origin.place, origin.donated, origin.compiler.keep_unused)
+            jaxpr = lower_values(self.jaxpr)
+            program = lower_program(jaxpr, platform, origin.place, donated, origin.compiler.keep_unused)
             return Lowered(origin, program)
 
 
@@ -297,14 +306,16 @@ class Compiled(Stage):
         leaves, in_tree = tree_flatten((args, kwargs))
         origin.signature.check_structure(args, kwargs, in_tree)
         origin.signature.check_values(leaves, self._place)
-        origin.signature.check_divisions(leaves, program.in_types)
-        check_fit(program.bounds, leaves, origin.signature.caller, lambda: origin.signature.names)
-        outs = program(leaves, lambda: origin.signature.names)
-        if is_debugging() and not program.donated:  # the check may evaluate the program again
-            check_program(program.name, self.jaxpr, leaves, outs)
         call = Call((), (), (args, kwargs), leaves, in_tree.snapshot())
-        self._last = CompiledCall(program, call, origin.call, origin.signature.parameters)
-        return self.out_tree.unflatten(outs)
+        compiled = CompiledCall(program, call, origin.call, origin.signature.parameters)
+        arrays = compiled.arrays(leaves)
+        origin.signature.check_divisions(arrays, program.in_types)
+        check_fit(program.bounds, arrays, origin.signature.caller, self._names)
+        outs = program(arrays, self._names)
+        if is_debugging() and not program.donated:  # the check may evaluate the program again
+            check_program(program.name, lower_values(self.jaxpr), arrays, outs)
+        self._last = compiled
+        return compiled.result([x._buffer for x in outs])
 
     @property
     def input_shardings(self) -> Any:
@@ -312,12 +323,16 @@ class Compiled(Stage):
 
         Arrays on one device, and NumPy's, are moved there by a call; divided arrays must be divided so.
         """
-        return self.in_tree.unflatten([target.placement.sharding for target in self._program.in_types])
+        shardings = [target.placement.sharding for target in self._program.in_types]
+        own = own_leaves(self.jaxpr)
+        return self.in_tree.unflatten(shardings if own is None else own.first_of_each(own.arguments, shardings))
 
     @property
     def output_shardings(self) -> Any:
         """Where the results are: a pytree like the result, with a sharding for each array."""
-        return self.out_tree.unflatten([target.placement.sharding for target in self._program.out_types])
+        shardings = [target.placement.sharding for target in self._program.out_types]
+        own = own_leaves(self.jaxpr)
+        return self.out_tree.unflatten(shardings if own is None else own.first_of_each(own.returned, shardings))
 
     def cost_analysis(self) -> dict[str, float]:
         """Return XLA's estimates for the optimised program: "flops", "bytes accessed", ..."""
