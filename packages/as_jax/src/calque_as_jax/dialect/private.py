@@ -14,6 +14,9 @@ import numpy as np
 
 from calque_as_jax.names import VERSION
 from calque_core import effects_barrier, typeof
+from calque_core.extend import is_float
+from calque_numpy import finfo
+from calque_pytree import tree_map
 from calque_xla_backend import default_backend, devices
 from calque_xla_backend.runtime.clients import started_clients
 
@@ -51,9 +54,23 @@ def api_boundary(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def check_close(a: Any, b: Any, atol: float = 1e-6, rtol: float = 1e-6, err_msg: str = "") -> None:
-    """Raise AssertionError if two arrays differ by more than a tolerance."""
-    np.testing.assert_allclose(np.asarray(a), np.asarray(b), atol=atol, rtol=rtol, err_msg=err_msg)
+def check_close(a: Any, b: Any, atol: Any = None, rtol: Any = None, err_msg: str = "") -> None:
+    """Raise AssertionError if two pytrees of arrays differ by more than a tolerance, a number or one for each dtype."""
+
+    def check_leaf(a: Any, b: Any) -> None:
+        dtypes = [typeof(x).dtype for x in (a, b)]
+        limits = [max(_tolerance(dtype, limit) for dtype in dtypes) for limit in (atol, rtol)]
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), atol=limits[0], rtol=limits[1], err_msg=err_msg)
+
+    tree_map(check_leaf, a, b)
+
+
+def _tolerance(dtype: Any, limit: Any) -> float:
+    """Return the tolerance for a dtype; the default is that of the rounding of about ten operations."""
+    default = 10 * float(finfo(dtype).eps) if is_float(dtype) else 0.0
+    if isinstance(limit, dict):
+        return float({np.dtype(kind): value for kind, value in limit.items()}.get(dtype, default))
+    return default if limit is None else float(limit)
 
 
 def get_backend(platform: str | None = None) -> Any:
