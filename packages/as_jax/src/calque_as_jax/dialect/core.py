@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -10,14 +11,15 @@ import calque_core
 from calque_as_jax.dialect.types import tangent_type
 from calque_core import Literal, ShapedArray, Var, check_jaxpr, current_trace, typeof
 from calque_core.compat import find_top_trace, raise_to_shaped
+from calque_core.engine import entered
 from calque_core.extend import JaxprTrace
 from calque_core.lax import jit_p
 
 __all__ = [
     "Atom", "CallPrimitive", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprTypeError", "Literal", "ParamDict", "Primitive",
-    "Value", "Var", "call_p", "closed_call_p", "concrete_or_error", "eval_jaxpr", "find_top_trace", "get_aval",
+    "TraceTag", "Value", "Var", "call_p", "closed_call_p", "concrete_or_error", "eval_jaxpr", "find_top_trace", "get_aval",
     "get_opaque_trace_state", "jaxpr_as_fun", "mapped_aval", "no_effects", "primal_dtype_to_tangent_dtype",
-    "raise_to_shaped", "typecheck_jaxpr", "unmapped_aval", "unsafe_am_i_under_a_jit_DO_NOT_USE",
+    "raise_to_shaped", "set_current_trace", "take_current_trace", "typecheck_jaxpr", "unmapped_aval", "unsafe_am_i_under_a_jit_DO_NOT_USE",
     "unsafe_am_i_under_a_vmap_DO_NOT_USE", "valid_jaxtype",
 ]  # fmt: skip
 
@@ -155,6 +157,21 @@ def get_opaque_trace_state(convention: Any = None) -> Any:
     """Return a value that is equal in two places if one trace is current in both."""
     del convention
     return current_trace()
+
+
+class TraceTag:
+    """What the traces of one transformation have in common."""
+
+
+@contextmanager
+def take_current_trace() -> Iterator[Any]:
+    """Give the current trace, and evaluate in the block."""
+    trace = current_trace()
+    with calque_core.eval_context():
+        yield trace
+
+
+set_current_trace = entered  # a context: a trace is current in the block
 
 
 def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> Any:

@@ -7,7 +7,6 @@ client needs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,14 +20,17 @@ from calque_xla_backend import default_backend, devices
 from calque_xla_backend.runtime.clients import started_clients
 
 __all__ = [
-    "LiteralArray", "TypedNdArray", "WrappedFun", "api_boundary", "apply_primitive", "backends", "check_close",
-    "get_backend", "include_frame", "register_exclusion", "shaped_abstractify", "started_backends", "version",
-    "wait_for_tokens", "wrap_init",
+    "AbstractRef", "LiteralArray", "TypedNdArray", "api_boundary", "apply_primitive", "backends",
+    "canonicalize_dtype_handlers", "check_close", "get_backend", "include_frame", "pytype_aval_mappings",
+    "register_exclusion", "started_backends", "version", "wait_for_tokens",
 ]  # fmt: skip
 
 version = VERSION
 wait_for_tokens = effects_barrier
 _folders: list[str] = []
+# Entries for classes of a library's own are kept, and never asked for: a subclass of NumPy's array counts as one.
+canonicalize_dtype_handlers: dict[type, Any] = {np.ndarray: np.asarray}
+pytype_aval_mappings: dict[type, Any] = {np.ndarray: typeof}
 
 
 class TypedNdArray:
@@ -38,20 +40,24 @@ class TypedNdArray:
 LiteralArray = TypedNdArray
 
 
+class AbstractRef:
+    """The type of a mutable reference; no value has it."""
+
+
 def register_exclusion(path: str) -> None:
     """Keep a file whose frames jax hides from tracebacks; calque hides its own."""
     _folders.append(path)
+
+
+def api_boundary(function: Callable[..., Any], **_: Any) -> Callable[..., Any]:
+    """Return the function itself: it would mark where jax cuts a traceback."""
+    return function
 
 
 def include_frame(frame: Any) -> bool:
     """Tell whether a traceback shows a frame."""
     del frame
     return True
-
-
-def api_boundary(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function whose callee's frames jax hides; calque hides its own."""
-    return function
 
 
 def check_close(a: Any, b: Any, atol: Any = None, rtol: Any = None, err_msg: str = "") -> None:
@@ -99,23 +105,6 @@ class StartedClients(Mapping[str, Any]):
 started_backends = StartedClients()
 
 
-class WrappedFun:
-    """A function that jax's internals pass around."""
-
-    def __init__(self, function: Callable[..., Any], params: dict[str, Any]) -> None:
-        self.call_wrapped = partial(function, **params)
-
-
-def wrap_init(function: Callable[..., Any], params: dict[str, Any] | None = None, **_: Any) -> WrappedFun:
-    """Return a wrapped function."""
-    return WrappedFun(function, params or {})
-
-
 def apply_primitive(primitive: Any, *args: Any, **params: Any) -> Any:
     """Evaluate a primitive."""
     return primitive.impl(*args, **params)
-
-
-def shaped_abstractify(x: Any) -> Any:
-    """Return the type of a value."""
-    return typeof(x)

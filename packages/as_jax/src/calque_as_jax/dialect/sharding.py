@@ -13,7 +13,7 @@ from calque_core import Mesh, config
 from calque_xla_backend import NamedSharding, SingleDeviceSharding, devices
 
 __all__ = [
-    "AxisType", "Mesh", "NamedSharding", "PositionalSharding", "Sharding", "create_device_mesh", "get_abstract_mesh",
+    "AxisType", "Format", "Mesh", "NamedSharding", "PositionalSharding", "Sharding", "create_device_mesh", "get_abstract_mesh",
     "get_mesh", "make_mesh",
 ]  # fmt: skip
 
@@ -62,3 +62,12 @@ def create_device_mesh(mesh_shape: Sequence[int], devices: Any = None, **_: Any)
 
 
 _devices = devices
+
+
+class Format:
+    """A sharding beside a layout, which is XLA's choice here.  Raises: NotImplementedError for a layout."""
+
+    def __init__(self, layout: Any = None, sharding: Any = None) -> None:
+        if layout is not None:
+            raise NotImplementedError(f"Format got layout={layout!r}, but layouts are XLA's choice here. Leave it out.")
+        self.layout, self.sharding = layout, sharding
