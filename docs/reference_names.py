@@ -57,8 +57,10 @@ MODULES = {
     "calque_numpy.nn.initializers": "First values of parameters",
     "calque_numpy.image": "Images of other sizes",
     "calque_numpy.segments": "Sums over segments",
+    "calque_numpy.scipy.krylov": "Linear equations by iteration",
     "calque_numpy.scipy.linalg": "Linear algebra by scipy's names",
     "calque_numpy.scipy.special": "Special functions by scipy's names",
+    "calque.scipy.optimize": "Minima of functions",
     "calque.flatten_util": "Trees as vectors",
     "calque": "All under one name",
 }

@@ -106,6 +106,8 @@ class KeyType(OwnType):
         """The dtype of keys."""
         return KEY_DTYPE
 
+    kind = "V"
+
     @property
     def ndim(self) -> int:
         """The number of axes of keys."""
@@ -135,7 +137,6 @@ def _key_type(kind: Any, shape: tuple[int, ...]) -> Any:
 
 
 register_aval(Key, KeyType)
-register_aval(KeyType, lambda aval: aval)  # the type stands in for keys where a program is compiled ahead of time
 
 
 class Updates:

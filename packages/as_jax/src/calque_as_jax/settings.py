@@ -112,7 +112,9 @@ config = Config()
 def set_defaults() -> None:
     """Set jax's defaults, and what the variables JAX_ENABLE_X64, JAX_DISABLE_JIT and their like say."""
     _before.update(enable_x64=core_config.current().enable_x64)
+    _before.update(in_place_operators=core_config.reports().in_place_operators)
     core_config.update("enable_x64", False)
+    core_config.update("in_place_operators", "rebind")  # jax's arrays never change, so Python rebinds the name
     for name in OURS:
         text = os.environ.get(name.upper())
         if text is not None and text.lower() in _SWITCHES:

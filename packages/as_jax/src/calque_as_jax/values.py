@@ -176,6 +176,8 @@ def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Ca
     def call(*args: Value, **options: Any) -> Value:
         if options:
             options = {name: x for name, x in options.items() if not _asks_for_nothing(name, x)}
+            if type(options.get("axis")) is list:
+                options["axis"] = tuple(options["axis"])
         out = to_arrays(function(*args, **options))
         return as_weak(out) if keeps_weak and _is_weak_call(args, options, out) else out
 

@@ -44,6 +44,7 @@ _CHAPTERS = {
     },
     "calls to Python": {"calque_core": "pure_callback, io_callback, effects_barrier"},
     "checks in programs": {"calque_core": "check, CheckError"},
+    "mutable arrays": {"calque_core.ref": "Ref, new_ref, empty_ref, free_ref, freeze"},
     "settings": {
         "calque_core": "config",
         "calque_core.config": (
@@ -51,7 +52,7 @@ _CHAPTERS = {
             "enable_checks, enable_x64, known_operations, log_compiles, numpy_dtype_promotion, numpy_rank_promotion"
         ),
     },
-    "modules": {"calque": "debug, flatten_util, lax, nn, numpy, random, testing, tree"},
+    "modules": {"calque": "debug, flatten_util, lax, nn, numpy, random, ref, testing, tree"},
 }
 
 _UNLISTED = {  # names outside __all__

@@ -27,8 +27,11 @@ from calque_core.config import (
     log_compiles as log_compiles, numpy_dtype_promotion as numpy_dtype_promotion,
     numpy_rank_promotion as numpy_rank_promotion,
 )
+from calque_core.ref import (
+    Ref as Ref, new_ref as new_ref, empty_ref as empty_ref, free_ref as free_ref, freeze as freeze,
+)
 from calque import (
-    debug as debug, flatten_util as flatten_util, lax as lax, nn as nn, numpy as numpy, random as random,
+    debug as debug, flatten_util as flatten_util, lax as lax, nn as nn, numpy as numpy, random as random, ref as ref,
     testing as testing, tree as tree, ad_checkpoint as ad_checkpoint, custom_batching as custom_batching,
     custom_derivatives as custom_derivatives, dtypes as dtypes, errors as errors, image as image, ops as ops,
     scipy as scipy, test_util as test_util, tree_util as tree_util, distributed as distributed, dlpack as dlpack,
@@ -55,8 +58,8 @@ __all__ = [
     "checkpoint_policies", "saved_residuals", "print_saved_residuals", "saved_input_vjp", "check_grads", "vmap", "map",
     "custom_vmap", "sequential_vmap", "shard_map", "P", "set_mesh", "make_jaxpr", "eval_shape",
     "ensure_compile_time_eval", "named_scope", "named_call", "typeof", "ShapeDtypeStruct", "float0", "pure_callback",
-    "io_callback", "effects_barrier", "check", "CheckError", "config", "checking_leaks", "debug_infs", "debug_nans",
-    "default_device", "default_matmul_precision", "disable_jit", "enable_checks", "enable_x64", "known_operations",
-    "log_compiles", "numpy_dtype_promotion", "numpy_rank_promotion", "debug", "flatten_util", "lax", "nn", "numpy",
-    "random", "testing", "tree",
+    "io_callback", "effects_barrier", "check", "CheckError", "Ref", "new_ref", "empty_ref", "free_ref", "freeze",
+    "config", "checking_leaks", "debug_infs", "debug_nans", "default_device", "default_matmul_precision", "disable_jit",
+    "enable_checks", "enable_x64", "known_operations", "log_compiles", "numpy_dtype_promotion", "numpy_rank_promotion",
+    "debug", "flatten_util", "lax", "nn", "numpy", "random", "ref", "testing", "tree",
 ]

@@ -43,6 +43,7 @@ _CHAPTERS = {
         "calque_core.passes.inlining": "inline_calls",
         "calque_core.passes.dead_code": "dce_jaxpr",
         "calque_core.passes.constant_folding": "fold_constants",
+        "calque_core.passes.discharge": "discharge",
         "calque_core.jaxprs.walk": "count_eqns",
         "calque_core.jaxprs.equality": "jaxpr_equal",
         "calque_core.saved.writing": "jaxpr_to_dict",
@@ -98,7 +99,7 @@ _CHAPTERS = {
             "TracerIntegerConversionError, UnexpectedTracerError"
         ),
     },
-    "modules": {"calque_core": "config, debug, lax"},
+    "modules": {"calque_core": "config, debug, lax, ref"},
 }
 
 __version__ = "0.1.0"

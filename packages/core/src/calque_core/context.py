@@ -68,6 +68,7 @@ class Reports(Record):
     log_compiles: bool = False
     traceback_filtering: str = "remove_frames"
     captured_constants_bytes: int | None = 2_000_000_000
+    in_place_operators: str = "refuse"  # or "rebind": `x += y` on a tracer, as on values that never change
 
 
 class Context:

@@ -24,14 +24,14 @@ NAMES = {
         "ShapeError ShapedArray SourceInfo Trace Tracer TracerArrayConversionError TracerBoolConversionError "
         "TracerIntegerConversionError UndefinedPrimal UnexpectedTracerError ValueTrace ValueTracer Var Zero "
         "add_tangents api_boundary canonicalize_dtype captured_constants check check_jaxpr config count_eqns "
-        "current_trace dce_jaxpr debug decompose effects_barrier ensure_compile_time_eval eval_context eval_jaxpr "
-        "eval_shape evaluation ffi_call finfo float0 fold_constants full_traceback get_aval hand_custom_down "
-        "hand_down hoist_tracers host_callback iinfo implements inline_calls instantiate_zeros interpret io_callback "
-        "is_tracer is_undefined_primal isdtype issubdtype jaxpr_as_fun jaxpr_equal jaxpr_from_dict jaxpr_to_dict "
-        "jaxprs_in_params lax make_jaxpr map_jaxpr matchaxis moveaxis named_call named_scope new_jaxpr_eqn "
-        "parse_jaxpr promote_types pure_callback ravel_pytree register_aval register_evaluator "
-        "register_internal_folder result_type rewrite rule_epoch rule_matrix rules shard_map stage subjaxprs to_dot "
-        "to_python trace_state_clean tracing typeof"
+        "current_trace dce_jaxpr debug decompose discharge effects_barrier ensure_compile_time_eval eval_context "
+        "eval_jaxpr eval_shape evaluation ffi_call finfo float0 fold_constants full_traceback get_aval "
+        "hand_custom_down hand_down hoist_tracers host_callback iinfo implements inline_calls instantiate_zeros "
+        "interpret io_callback is_tracer is_undefined_primal isdtype issubdtype jaxpr_as_fun jaxpr_equal "
+        "jaxpr_from_dict jaxpr_to_dict jaxprs_in_params lax make_jaxpr map_jaxpr matchaxis moveaxis named_call "
+        "named_scope new_jaxpr_eqn parse_jaxpr promote_types pure_callback ravel_pytree ref register_aval "
+        "register_evaluator register_internal_folder result_type rewrite rule_epoch rule_matrix rules shard_map stage "
+        "subjaxprs to_dot to_python trace_state_clean tracing typeof"
     ),
     "calque_core.lax": (
         "DotDimensionNumbers GatherDimensionNumbers GatherScatterMode PaddingConfig Precision PrecisionLike "
@@ -154,8 +154,9 @@ NAMES = {
         "unsignedinteger unstack unwrap vander var vdot vecdot vecmat vectorize vsplit vstack where zeros zeros_like"
     ),
     "calque": (
-        "P ad_checkpoint custom_batching custom_derivatives debug dtypes errors flatten_util hessian hvp image jacfwd "
-        "jacobian jacrev lax nn numpy ops random scipy test_util testing tree tree_util"
+        "P Ref ad_checkpoint custom_batching custom_derivatives debug dtypes empty_ref errors flatten_util free_ref "
+        "freeze hessian hvp image jacfwd jacobian jacrev lax new_ref nn numpy ops random ref scipy test_util testing "
+        "tree tree_util"
     ),
     "calque_sparse": (
         "Coloring Operand PreparedDerivative Products Sets SparseArray SparsityPattern acyclic_coloring bicoloring "

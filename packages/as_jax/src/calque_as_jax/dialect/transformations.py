@@ -11,11 +11,10 @@ from typing import Any
 
 import calque
 from calque_as_jax.dialect.core import ClosedJaxpr
-from calque_as_jax.dialect.types import ShapeDtypeStruct
+from calque_as_jax.dialect.types import ShapeDtypeStruct, struct_of
 from calque_as_jax.values import to_array, tree_to_arrays
 from calque_core import eval_shape as core_eval_shape
 from calque_core import make_jaxpr as core_make_jaxpr
-from calque_core.engine import stand_in_of
 from calque_pytree import Partial, tree_flatten, tree_leaves, tree_map
 
 __all__ = [
@@ -160,7 +159,7 @@ def _with_structs(evaluate: Function, fun: Function, args: Any, kwargs: Any) -> 
         return [leaf for leaf in leaves if not isinstance(leaf, ShapeDtypeStruct)]
 
     traced.__name__ = getattr(fun, "__name__", "traced")
-    types = iter(evaluate(traced, *args, **kwargs))
+    types = map(struct_of, evaluate(traced, *args, **kwargs))
     tree, structs = kept
     return tree.unflatten([next(types) if struct is None else struct for struct in structs])
 
@@ -180,7 +179,7 @@ def make_jaxpr(
 
         jaxpr = core_make_jaxpr(structured, static_argnums, axis_env=axis_env, **options)(*args, **kwargs)
         closed = ClosedJaxpr(jaxpr, jaxpr.consts)
-        structs = [stand_in_of(aval) for aval in jaxpr.out_avals]
+        structs = [*map(struct_of, jaxpr.out_avals)]
         return (closed, trees[0].unflatten(structs)) if return_shape else closed
 
     return staged
