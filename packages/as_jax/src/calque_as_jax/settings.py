@@ -155,3 +155,14 @@ def disable_x64() -> core_config.scope:
     False
     """
     return core_config.enable_x64(False)
+
+
+def disable_jit(disable: bool = True) -> core_config.scope:
+    """Run jitted functions operation by operation for a `with` block.
+
+    >>> from calque_as_jax.settings import config, disable_jit
+    >>> with disable_jit(disable=True):
+    ...     config.jax_disable_jit
+    True
+    """
+    return core_config.disable_jit(disable)

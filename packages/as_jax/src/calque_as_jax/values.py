@@ -59,7 +59,8 @@ class NoSharding:
     """The sharding of a type: `out_sharding=jax.typeof(x).sharding` asks for nothing."""
 
     mesh = NoMesh()
-    spec = None
+    spec = memory_kind = None
+    is_fully_replicated = is_fully_addressable = True
 
 
 NO_SHARDING = NoSharding()

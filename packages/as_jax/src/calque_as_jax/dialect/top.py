@@ -8,9 +8,10 @@ import calque
 from calque_as_jax.dialect.types import ShapeDtypeStruct, typeof
 from calque_as_jax.names import VERSION
 from calque_as_jax.values import Array, tree_to_arrays
+from calque_xla_backend import devices
 
 __all__ = [
-    "Array", "ShapeDtypeStruct", "device_put", "host_id", "host_ids",
+    "Array", "ShapeDtypeStruct", "device_count", "device_put", "host_id", "host_ids", "local_device_count",
     "process_indices", "typeof",
 ]  # fmt: skip
 
@@ -28,6 +29,16 @@ def device_put(x: Tree, device: Tree = None, *, src: Tree = None, donate: bool =
     """
     del src, donate, may_alias
     return tree_to_arrays(x) if device is None else calque.device_put(tree_to_arrays(x), device)
+
+
+def device_count(backend: str | None = None) -> int:
+    """Return the number of devices of a platform."""
+    return len(devices(backend))
+
+
+def local_device_count(backend: str | None = None) -> int:
+    """Return the number of devices of a platform in this process."""
+    return len(calque.local_devices(backend=backend))
 
 
 def host_id() -> int:
