@@ -58,6 +58,7 @@ MODULES = {
     "calque_numpy.segments": "Sums over segments",
     "calque_numpy.scipy.linalg": "Linear algebra by scipy's names",
     "calque_numpy.scipy.special": "Special functions by scipy's names",
+    "calque_numpy.scipy.stats": "Distributions and statistics by scipy's names",
     "calque.flatten_util": "Trees as vectors",
     "calque": "All under one name",
 }

@@ -58,6 +58,7 @@ MODULES = [
     "calque_numpy.nn.initializers",
     "calque_numpy.scipy.linalg",
     "calque_numpy.scipy.special",
+    "calque_numpy.scipy.stats",
     "calque_numpy.random",
     "calque_numpy.segments",
     "calque",

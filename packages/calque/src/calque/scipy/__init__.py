@@ -1,5 +1,5 @@
 """Functions by scipy's names, under the facade's name."""
 
-from calque.scipy import linalg, special
+from calque.scipy import linalg, special, stats
 
-__all__ = ["linalg", "special"]
+__all__ = ["linalg", "special", "stats"]
