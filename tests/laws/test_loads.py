@@ -87,6 +87,7 @@ LATE = [  # packages with names that are loaded late
     "calque_numpy.random",
     "calque_numpy.scipy.linalg",
     "calque_numpy.scipy.special",
+    "calque_numpy.scipy.stats",
     "calque_pytree",
     "calque_special",
     "calque_special.kit",

@@ -22,6 +22,11 @@ class Row(NamedTuple):
 
 
 _DIALECT = "calque_as_jax.dialect"
+_DISTRIBUTIONS = (
+    "bernoulli", "beta", "betabinom", "binom", "cauchy", "chi2", "dirichlet", "expon", "gamma", "gennorm", "geom",
+    "gumbel_l", "gumbel_r", "laplace", "logistic", "multinomial", "multivariate_normal", "nbinom", "norm", "pareto",
+    "poisson", "t", "truncnorm", "uniform", "vonmises", "wrapcauchy",
+)  # fmt: skip
 
 MODULES = {
     "jax": Row(("calque",), (f"{_DIALECT}.top", f"{_DIALECT}.ref", f"{_DIALECT}.transformations")),
@@ -101,9 +106,8 @@ MODULES = {
     "jax.scipy.sparse": Row(),
     "jax.scipy.sparse.linalg": Row(("calque.scipy.sparse.linalg",), converts=True),
     "jax.scipy.special": Row(("calque.scipy.special",), converts=True),
-    "jax.scipy.stats": Row(),
-    "jax.scipy.stats.norm": Row((), (f"{_DIALECT}.stats_norm",)),
-    "jax.scipy.stats.uniform": Row((), (f"{_DIALECT}.stats_uniform",)),
+    "jax.scipy.stats": Row(("calque.scipy.stats",), converts=True),
+    **{f"jax.scipy.stats.{name}": Row((f"calque.scipy.stats:{name}",), converts=True) for name in _DISTRIBUTIONS},
     "jax.sharding": Row(("calque.sharding",), (f"{_DIALECT}.sharding",)),
     "jax.stages": Row(("calque.stages",)),
     "jax.test_util": Row(("calque.test_util",)),
