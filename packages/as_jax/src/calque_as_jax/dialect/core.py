@@ -9,7 +9,7 @@ from typing import Any
 
 import calque_core
 from calque_as_jax.dialect.types import tangent_type
-from calque_as_jax.keys import KEY_DTYPE, KeyType
+from calque_as_jax.keys import KeyDtype, KeyType
 from calque_as_jax.values import NoSharding
 from calque_core import Literal, Var, check_jaxpr, current_trace, typeof
 from calque_core.compat import find_top_trace, raise_to_shaped
@@ -46,7 +46,9 @@ class _ShapedArrayType(type):
             raise NotImplementedError(
                 f"ShapedArray got {asked}, but types hold no places here. Leave these options out."
             )
-        return KeyType(tuple(shape)) if dtype == KEY_DTYPE else calque_core.ShapedArray(shape, dtype, weak_type)
+        if isinstance(dtype, KeyDtype):
+            return KeyType(tuple(shape), dtype.impl)
+        return calque_core.ShapedArray(shape, dtype, weak_type)
 
 
 class ShapedArray(metaclass=_ShapedArrayType):

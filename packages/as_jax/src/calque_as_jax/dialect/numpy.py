@@ -10,7 +10,7 @@ import calque.lax as clax
 import calque.numpy as cnp
 from calque_as_jax.values import Array, NoSharding, to_arrays, with_arrays
 
-__all__ = ["ComplexWarning", "asarray", "einsum", "ndarray", "vectorize"]
+__all__ = ["ComplexWarning", "asarray", "einsum", "load", "ndarray", "vectorize"]
 
 ndarray = Array
 ComplexWarning = np.exceptions.ComplexWarning
@@ -27,6 +27,11 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None =
     """
     del order, copy
     return _asarray(a) if dtype is None else _asarray(a, dtype)
+
+
+def load(file: Any, *args: Any, **options: Any) -> Any:
+    """Return the array of one of NumPy's files on a device, or an archive of arrays as NumPy has it."""
+    return to_arrays(np.load(file, *args, **options))
 
 
 def einsum(*operands: Any, _dot_general: Any = None, out_sharding: Any = None, **options: Any) -> Any:

@@ -11,11 +11,11 @@ import numpy as np
 import calque
 from calque_as_jax.values import NoMesh
 from calque_core import Mesh, config
-from calque_xla_backend import NamedSharding, SingleDeviceSharding, devices
+from calque_xla_backend import NamedSharding, devices
 
 __all__ = [
-    "AxisType", "Format", "Mesh", "NamedSharding", "PositionalSharding", "Sharding", "create_device_mesh",
-    "get_abstract_mesh", "get_mesh", "make_mesh",
+    "AxisType", "Format", "Mesh", "PositionalSharding", "create_device_mesh", "get_abstract_mesh", "get_mesh",
+    "make_mesh",
 ]  # fmt: skip
 
 
@@ -25,17 +25,6 @@ class AxisType(enum.Enum):
     Auto = enum.auto()
     Explicit = enum.auto()
     Manual = enum.auto()
-
-
-class _ShardingType(type):
-    """The type of `Sharding`: all classes of shardings are subclasses."""
-
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, (NamedSharding, SingleDeviceSharding))
-
-
-class Sharding(metaclass=_ShardingType):
-    """Where the elements of an array are."""
 
 
 PositionalSharding = NamedSharding
