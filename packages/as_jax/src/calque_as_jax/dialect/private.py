@@ -40,7 +40,7 @@ class TypedNdArray:
 LiteralArray = TypedNdArray
 
 
-class gaussian_kde:  # noqa: N801  # jax's name
+class gaussian_kde:
     """An estimate of a density, which numpyro imports for one of its samplers; calque has none."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
