@@ -44,6 +44,14 @@ LIBRARIES = {
     "optimistix": Tests(),
     "diffrax": Tests(),
     "jaxopt": Tests(),
+    "flax": Tests("tests/core tests/linen tests/nnx", 60),
+    "dm_haiku": Tests("haiku/_src", 60),
+    "numpyro": Tests("test", 120),
+    "distrax": Tests("distrax/_src", 120),
+    "flax programs": Tests(),
+    "haiku programs": Tests(),
+    "numpyro programs": Tests(),
+    "distrax programs": Tests(),
 }
 # Modules that import libraries beside jax which the session does not install.
 NEED_MORE = ("linear_algebra_test", "_accumulation_test", "_make_pert_test", "test_benchmarks", "test_multidevice")
@@ -78,7 +86,7 @@ def tests_of(library: str, folder: Path) -> tuple[Path, list[str]]:
     """Return the folder and the modules of a library's tests, from its archive in `folder`, or of our program."""
     paths = LIBRARIES[library].paths
     if not paths:
-        return HERE, [str(HERE / f"use_{library}.py")]
+        return HERE, [str(HERE / f"use_{library.partition(' ')[0]}.py")]
     archive = next(folder.glob(f"{library}-*.tar.gz"))
     root = folder / archive.name.removesuffix(".tar.gz")
     if not root.exists():
