@@ -198,7 +198,8 @@ def clients(session: nox.Session) -> None:
     session.install(*wheel_paths(PACKAGES), "-r", "tests/clients/requirements.txt")
     session.install("--no-deps", "-r", "tests/clients/libraries.txt")
     archives = ("pip", "download", "--quiet", "--no-deps", "--no-build-isolation", "--no-binary=:all:")
-    releases = ("optax==0.2.8", "tinygp==0.3.1", "flax==0.12.8", "dm-haiku==0.0.17", "numpyro==0.22.0", "distrax==0.1.9")
+    releases = ["optax==0.2.8", "tinygp==0.3.1", "flax==0.12.8", "dm-haiku==0.0.17", "numpyro==0.22.0"]
+    releases += ["distrax==0.1.9"]
     session.run("python", "-m", *archives, "--dest", str(folder), *releases)
     session.run("python", "-m", "venv", str(others))
     python = str(others / "bin" / "python")

@@ -9,7 +9,7 @@ from typing import Any
 
 import calque_core
 from calque_as_jax.dialect.types import tangent_type
-from calque_as_jax.keys import KeyDtype, KeyType
+from calque_as_jax.keys import KEY_DTYPES, KeyType
 from calque_as_jax.values import NoSharding
 from calque_core import Literal, Var, check_jaxpr, current_trace, typeof
 from calque_core.compat import find_top_trace, raise_to_shaped
@@ -46,8 +46,9 @@ class _ShapedArrayType(type):
             raise NotImplementedError(
                 f"ShapedArray got {asked}, but types hold no places here. Leave these options out."
             )
-        if isinstance(dtype, KeyDtype):
-            return KeyType(tuple(shape), dtype.impl)
+        impl = next((key_dtype.impl for key_dtype in KEY_DTYPES.values() if key_dtype == dtype), None)
+        if impl is not None:
+            return KeyType(tuple(shape), impl)
         return calque_core.ShapedArray(shape, dtype, weak_type)
 
 
