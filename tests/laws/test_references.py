@@ -273,6 +273,26 @@ def test_a_custom_rule_may_read_a_reference_where_nothing_is_staged():
         jit(scaled)(2.0)
 
 
+def test_a_backward_rule_writes_the_cotangent_into_a_reference():
+    @calque.custom_vjp
+    def stash(ref, x):
+        return x
+
+    def backward(ref, ct):
+        ref.addupdate(ct)
+        return None, ct
+
+    stash.defvjp(lambda ref, x: (x, ref), backward)
+    ref = new_ref(0.0)
+    loss = lambda x: stash(ref, x) * 5.0
+
+    assert (stash(ref, 1.0), grad(loss)(2.0), ref[...]) == (1.0, 5.0, 5.0)
+    assert (jit(grad(loss))(2.0), ref[...]) == (5.0, 10.0)
+    assert (jit(lambda ref, x: grad(lambda x: stash(ref, x) * 5.0)(x))(ref, 2.0), ref[...]) == (5.0, 15.0)
+    with pytest.raises(TypeError, match=r"a compiled program takes no reference, Ref.* Pass its array instead"):
+        grad(jit(loss))(2.0)
+
+
 def test_copies_of_a_reference_are_references_of_their_own():
     ref = new_ref(START)
     others = copy.copy(ref), copy.deepcopy(ref), pickle.loads(pickle.dumps(ref))

@@ -122,10 +122,12 @@ from calque_core.passes.equal_equations import merge_equal_equations as merge_eq
 from calque_core.known.record import recorder as recorder
 from calque_core.passes.lower_values import lower_values as lower_values, has_own_values as has_own_values
 from calque_core.passes.discharge import (
-    Discharged as Discharged, close_over_references as close_over_references, discharge_programs as discharge_programs,
+    Discharged as Discharged, discharge_programs as discharge_programs, flatten_arrays as flatten_arrays,
     is_reference as is_reference, taking_references as taking_references, with_references as with_references,
 )
-from calque_core.types.references import check_distinct_references as check_distinct_references
+from calque_core.types.references import (
+    AbstractRef as AbstractRef, check_distinct_references as check_distinct_references,
+)
 from calque_core.jaxprs.effects import exact_effects as exact_effects, has_effects_by_element as has_effects_by_element
 from calque_core.ops.calls.callback import register_effects_barrier as register_effects_barrier
 from calque_core.ops.calls.host_function import HostCall as HostCall, HostFunction as HostFunction
@@ -218,7 +220,7 @@ __all__ = [
     "allow_known", "Call", "TypedCall", "operands_to_record", "exact_params", "Operation", "known_of", "operation_of",
     "holds_equations_alone", "makes_its_results", "staged_apart", "StraightLine", "is_straight", "JaxprFunction",
     "has_no_sizes", "is_large", "merge_equal_equations", "recorder", "lower_values", "has_own_values", "Discharged",
-    "close_over_references", "discharge_programs", "is_reference", "taking_references", "with_references",
+    "discharge_programs", "flatten_arrays", "is_reference", "taking_references", "with_references", "AbstractRef",
     "check_distinct_references", "records_alone", "exact_effects", "has_effects_by_element", "register_effects_barrier",
     "HostCall", "HostFunction", "Check", "has_checks", "ArrayAttribute", "chosen_branches", "program_of",
     "forget_staged_programs", "Platforms", "position_of_platform", "Loop", "ScanOptions", "consts_first",
