@@ -28,7 +28,7 @@ _WORDS: dict[str, tuple[str | None, ...]] = {
         "float32",
         None,
     ),
-    "numpy_dtype_promotion": ("standard", "strict"),
+    "numpy_dtype_promotion": ("standard", "by_kind", "strict"),
     "numpy_rank_promotion": ("allow", "warn", "raise"),
 }
 
