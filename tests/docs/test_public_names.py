@@ -43,11 +43,14 @@ PACKAGES = [
     "calque_numpy.nn",
     "calque_numpy.nn.initializers",
     "calque_numpy.random",
+    "calque_numpy.scipy.krylov",
     "calque_numpy.scipy.linalg",
     "calque_numpy.scipy.special",
+    "calque_numpy.scipy.stats",
     "calque_numpy.segments",
     "calque",
     "calque.flatten_util",
+    "calque.scipy.optimize",
 ]
 
 

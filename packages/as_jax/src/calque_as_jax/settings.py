@@ -27,6 +27,7 @@ OURS = {
     "jax_log_compiles": "log_compiles",
     "jax_default_device": "default_device",
     "jax_default_matmul_precision": "default_matmul_precision",
+    "jax_default_prng_impl": "default_prng_impl",
     "jax_numpy_dtype_promotion": "numpy_dtype_promotion",
     "jax_numpy_rank_promotion": "numpy_rank_promotion",
 }
@@ -34,7 +35,6 @@ _STANDARD = "by_kind"  # calque's word for jax's promotion, which is NumPy's for
 # Settings that calque has one behaviour for: the value is kept, and changes nothing.
 KEPT: dict[str, Setting] = {
     "jax_threefry_partitionable": True,
-    "jax_default_prng_impl": "threefry2x32",
     "jax_enable_custom_prng": False,
     "jax_transfer_guard": None,
     "jax_traceback_filtering": None,
@@ -110,11 +110,17 @@ class Config:
 
 config = Config()
 
+_DEFAULTS = (
+    ("enable_x64", core_config.current, False),
+    ("numpy_dtype_promotion", core_config.current, _STANDARD),
+    ("in_place_operators", core_config.reports, "rebind"),  # jax's arrays never change, so Python rebinds the name
+)
+
 
 def set_defaults() -> None:
     """Set jax's defaults, and what the variables JAX_ENABLE_X64, JAX_DISABLE_JIT and their like say."""
-    for setting, value in (("enable_x64", False), ("numpy_dtype_promotion", _STANDARD)):
-        _before[setting] = getattr(core_config.current(), setting)
+    for setting, owner, value in _DEFAULTS:
+        _before[setting] = getattr(owner(), setting)
         core_config.update(setting, value)
     for name in OURS:
         text = os.environ.get(name.upper())
@@ -167,3 +173,14 @@ def disable_x64() -> core_config.scope:
     False
     """
     return core_config.enable_x64(False)
+
+
+def disable_jit(disable: bool = True) -> core_config.scope:
+    """Run jitted functions operation by operation for a `with` block.
+
+    >>> from calque_as_jax.settings import config, disable_jit
+    >>> with disable_jit(disable=True):
+    ...     config.jax_disable_jit
+    True
+    """
+    return core_config.disable_jit(disable)

@@ -59,7 +59,8 @@ class NoSharding:
     """The sharding of a type: `out_sharding=jax.typeof(x).sharding` asks for nothing."""
 
     mesh = NoMesh()
-    spec = None
+    spec = memory_kind = None
+    is_fully_replicated = is_fully_addressable = True
 
 
 NO_SHARDING = NoSharding()
@@ -98,7 +99,7 @@ def to_array(x: Value) -> Value:
         return device_put(x) if x.dtype.kind in "biufcV" and x.dtype.fields is None else x
     if type(x) in _SCALARS:
         return weak_array(x)
-    return Key(to_array(x.words)) if isinstance(x, KeyArray) and not is_tracer(x) else x
+    return Key(to_array(x.words), x.impl) if isinstance(x, KeyArray) and not is_tracer(x) else x
 
 
 def weak_array(x: Value) -> Value:
@@ -126,7 +127,7 @@ def to_arrays(x: Value) -> Value:
     if kind is list:
         return [to_arrays(each) for each in x]
     if kind is KeyArray:
-        return Key(to_array(x.words))
+        return Key(to_array(x.words), x.impl)
     if isinstance(x, tuple) and hasattr(kind, "_fields"):
         return kind(*map(to_arrays, x))
     return to_array(x)
@@ -171,6 +172,8 @@ def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Ca
     def call(*args: Value, **options: Any) -> Value:
         if options:
             options = {name: x for name, x in options.items() if not _asks_for_nothing(name, x)}
+            if type(options.get("axis")) is list:
+                options["axis"] = tuple(options["axis"])
         out = to_arrays(function(*args, **options))
         return as_weak(out) if keeps_weak and _is_weak_call(args, options, out) else out
 
@@ -193,7 +196,8 @@ def _named(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[.
 
 def _is_weak_call(args: tuple[Value, ...], options: dict[str, Any], out: Value) -> bool:
     """Tell whether a strong number comes of operands whose highest kind is that of weak ones alone, as in jax."""
-    if "dtype" in options or not isinstance(out, _ARRAYS) or getattr(out, "ndim", 1) or getattr(out, "weak_type", True):
+    is_number = isinstance(out, _ARRAYS) and getattr(out, "shape", None) == ()
+    if "dtype" in options or not is_number or getattr(out, "weak_type", True):
         return False
     if typeof(out).kind not in "iufc" or any(map(_is_dtype, args)):
         return False

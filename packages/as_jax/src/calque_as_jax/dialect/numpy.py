@@ -6,16 +6,20 @@ from typing import Any
 
 import numpy as np
 
+import calque.lax as clax
 import calque.numpy as cnp
-from calque_as_jax.values import Array, to_arrays, with_arrays
+from calque_as_jax.values import Array, NoSharding, to_arrays, with_arrays
 from calque_core import typeof
 
-__all__ = ["ComplexWarning", "asarray", "cumprod", "cumsum", "ndarray", "reciprocal", "vectorize"]
+__all__ = [
+    "ComplexWarning", "asarray", "cumprod", "cumsum", "einsum", "load", "ndarray", "reciprocal", "vectorize",
+]  # fmt: skip
 
 ndarray = Array
 ComplexWarning = np.exceptions.ComplexWarning
 
 _divide = with_arrays(cnp.divide, keeps_weak=True)
+_einsum = with_arrays(cnp.einsum)
 _asarray = with_arrays(cnp.asarray, keeps_weak=True)
 
 
@@ -54,6 +58,24 @@ def reciprocal(x: Any) -> Any:
     Array(0.5, dtype=float32, weak_type=True)
     """
     return _divide(1, x)
+
+
+def load(file: Any, *args: Any, **options: Any) -> Any:
+    """Return the array of one of NumPy's files on a device, or an archive of arrays as NumPy has it."""
+    return to_arrays(np.load(file, *args, **options))
+
+
+def einsum(*operands: Any, _dot_general: Any = None, out_sharding: Any = None, **options: Any) -> Any:
+    """Return sums of products of the operands' elements.  Raises: NotImplementedError for a product of one's own.
+
+    >>> einsum("i,i->", [1, 2], [3, 4])
+    Array(11, dtype=int32)
+    """
+    if _dot_general is not None and getattr(_dot_general, "__wrapped__", _dot_general) is not clax.dot_general:
+        raise NotImplementedError(f"einsum got _dot_general={_dot_general}. Leave it out, or write the products.")
+    if out_sharding is not None and type(out_sharding) is not NoSharding:
+        raise NotImplementedError(f"einsum got out_sharding={out_sharding}. Use jax.lax.with_sharding_constraint.")
+    return _einsum(*operands, **options)
 
 
 def vectorize(pyfunc: Any, *, excluded: Any = frozenset(), signature: str | None = None) -> Any:
