@@ -124,6 +124,7 @@ NAMES = {
     "jax.version.__version__": f"{_DIALECT}.top:__version__",
     "jax.version.__version_info__": f"{_DIALECT}.top:__version_info__",
     "jax.config": "calque_as_jax.settings:config",
+    "jax.numpy_dtype_promotion": "calque_as_jax.settings:numpy_dtype_promotion",
     "jax.disable_jit": "calque_as_jax.settings:disable_jit",
     "jax.enable_x64": "calque_as_jax.settings:enable_x64",
     "jax.experimental.enable_x64": "calque_as_jax.settings:enable_x64",
