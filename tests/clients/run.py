@@ -35,15 +35,19 @@ class Tests(NamedTuple):
 
 
 LIBRARIES = {
-    "optax": Tests("optax", 24),
-    "tinygp": Tests("tests", 2),
+    "optax": Tests("optax", 40),
+    "tinygp": Tests("tests", 3),
     "chex": Tests("chex", 4),
-    "blackjax": Tests("tests", 60),
+    "blackjax": Tests("tests", 120),
     "equinox": Tests(),
     "lineax": Tests(),
     "optimistix": Tests(),
-    "diffrax": Tests(),
-    "jaxopt": Tests(),
+    "diffrax": Tests(one_of=2),
+    "jaxopt": Tests(one_of=3),
+    "flax": Tests(),
+    "haiku": Tests(),
+    "distrax": Tests(),
+    "numpyro": Tests(),
 }
 # Modules that import libraries beside jax which the session does not install.
 NEED_MORE = ("linear_algebra_test", "_accumulation_test", "_make_pert_test", "test_benchmarks", "test_multidevice")
