@@ -100,8 +100,8 @@ def test_pullbacks_are_pytrees():
 def test_keys_have_a_type():
     assert jax.typeof(jax.random.key(0)) is not None
     assert jnp.issubdtype(jax.random.key(0).dtype, jax.dtypes.prng_key)
-    with pytest.raises(ValueError, match="Use 'threefry2x32'"):
-        jax.random.key(0, impl="rbg")
+    with pytest.raises(ValueError, match="The generators are 'threefry2x32', 'rbg', 'unsafe_rbg'"):
+        jax.random.key(0, impl="philox")
 
 
 def test_a_jaxpr_comes_with_the_types_of_its_results():

@@ -27,13 +27,13 @@ OURS = {
     "jax_log_compiles": "log_compiles",
     "jax_default_device": "default_device",
     "jax_default_matmul_precision": "default_matmul_precision",
+    "jax_default_prng_impl": "default_prng_impl",
     "jax_numpy_dtype_promotion": "numpy_dtype_promotion",
     "jax_numpy_rank_promotion": "numpy_rank_promotion",
 }
 # Settings that calque has one behaviour for: the value is kept, and changes nothing.
 KEPT: dict[str, Setting] = {
     "jax_threefry_partitionable": True,
-    "jax_default_prng_impl": "threefry2x32",
     "jax_enable_custom_prng": False,
     "jax_transfer_guard": None,
     "jax_traceback_filtering": None,

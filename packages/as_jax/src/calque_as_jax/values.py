@@ -103,7 +103,7 @@ def to_array(x: Value) -> Value:
         return device_put(x) if x.dtype.kind in "biufcV" and x.dtype.fields is None else x
     if type(x) in _SCALARS:
         return weak_array(x)
-    return Key(to_array(x.words)) if isinstance(x, KeyArray) and not is_tracer(x) else x
+    return Key(to_array(x.words), x.impl) if isinstance(x, KeyArray) and not is_tracer(x) else x
 
 
 def weak_array(x: Value) -> Value:
@@ -131,7 +131,7 @@ def to_arrays(x: Value) -> Value:
     if kind is list:
         return [to_arrays(each) for each in x]
     if kind is KeyArray:
-        return Key(to_array(x.words))
+        return Key(to_array(x.words), x.impl)
     if isinstance(x, tuple) and hasattr(kind, "_fields"):
         return kind(*map(to_arrays, x))
     return to_array(x)

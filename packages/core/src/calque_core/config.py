@@ -283,6 +283,20 @@ def default_matmul_precision(value: str | None) -> scope:
     return scope("default_matmul_precision", value)
 
 
+def default_prng_impl(value: str) -> scope:
+    """Make random keys of this generator where `impl` is not given, for a `with` block.
+
+    "threefry2x32", the default, "rbg" or "unsafe_rbg"; bare keys of four words are of this generator, too.
+    Raises: ValueError if `value` is none of these.
+
+    >>> from calque_core.config import current, default_prng_impl
+    >>> with default_prng_impl("rbg"):
+    ...     current().default_prng_impl
+    'rbg'
+    """
+    return scope("default_prng_impl", value)
+
+
 def checking_leaks(value: bool = True) -> scope:
     """Raise where a transformation ends and something still refers to one of its tracers, for a `with` block.
 
@@ -327,6 +341,18 @@ def set_mesh(mesh: Any) -> scope:
     AbstractMesh('i': 2)
     """
     return scope("mesh", mesh)
+
+
+def get_mesh() -> Any:
+    """Return the mesh of the block `set_mesh`, or None.
+
+    >>> from calque_core import AbstractMesh
+    >>> from calque_core.config import get_mesh, set_mesh
+    >>> with set_mesh(AbstractMesh((2,), ("i",))):
+    ...     get_mesh()
+    AbstractMesh('i': 2)
+    """
+    return current().mesh
 
 
 def cpu_devices(count: int) -> None:

@@ -20,7 +20,7 @@ from calque_xla_backend import default_backend, devices
 from calque_xla_backend.runtime.clients import started_clients
 
 __all__ = [
-    "AbstractRef", "LiteralArray", "TypedNdArray", "api_boundary", "apply_primitive", "backends",
+    "LiteralArray", "TypedNdArray", "api_boundary", "apply_primitive", "backends",
     "canonicalize_dtype_handlers", "check_close", "get_backend", "include_frame", "pytype_aval_mappings",
     "register_exclusion", "started_backends", "version", "wait_for_tokens",
 ]  # fmt: skip
@@ -38,10 +38,6 @@ class TypedNdArray:
 
 
 LiteralArray = TypedNdArray
-
-
-class AbstractRef:
-    """The type of a mutable reference; no value has it."""
 
 
 def register_exclusion(path: str) -> None:

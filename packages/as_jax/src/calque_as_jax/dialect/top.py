@@ -11,7 +11,7 @@ from calque_as_jax.values import Array, tree_to_arrays
 from calque_xla_backend import devices
 
 __all__ = [
-    "Array", "Device", "ShapeDtypeStruct", "device_count", "device_put", "host_id", "host_ids", "local_device_count",
+    "Array", "ShapeDtypeStruct", "device_count", "device_put", "host_id", "host_ids", "local_device_count",
     "process_indices", "typeof",
 ]  # fmt: skip
 
@@ -19,19 +19,6 @@ Tree = Any
 
 __version__ = VERSION
 __version_info__ = tuple(int(number) for number in VERSION.split("."))
-
-
-class _DeviceType(type):
-    """The type of `jax.Device`: its instances are the devices of the backend."""
-
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, type(devices()[0]))
-
-
-class Device(metaclass=_DeviceType):
-    """`jax.Device`: a device on which programs run."""
-
-    __module__ = "jax"
 
 
 def device_put(x: Tree, device: Tree = None, *, src: Tree = None, donate: bool = False, may_alias: Any = None) -> Tree:

@@ -69,8 +69,10 @@ from calque_core.types.stand_in import as_stand_in as as_stand_in, stand_in_of a
 from calque_core.types.limits import bit_width as bit_width, highest as highest, lowest as lowest
 from calque_core.ops.elementwise.convert import narrow as narrow
 from calque_core.ops.elementwise.weakness import strong as strong, as_declared as as_declared
+from calque_core.ops.shapes.random_bits import philox_words as philox_words
 from calque_core.ops.reductions.dot import (
     check_product_dtypes as check_product_dtypes, stated_precision as stated_precision, sum_dtype as sum_dtype,
+    swapped_precision as swapped_precision,
 )
 from calque_core.memory.captures import Captures as Captures
 from calque_core.memory.separate import (
@@ -208,20 +210,20 @@ __all__ = [
     "has_tangent", "with_leading_axis", "without_leading_axis", "with_axis_at", "without_axis_at", "leading_size",
     "lower_avals", "tangent_arrays", "SCALAR_TYPES", "scalar_dtype", "native_array", "dtype_name", "kind_of",
     "SHORT_DTYPES", "REFUSED_DTYPES", "ML_DTYPES", "short_dtype", "has_short_dtype", "as_stand_in", "stand_in_of",
-    "bit_width", "highest", "lowest", "narrow", "strong", "check_product_dtypes", "stated_precision", "sum_dtype",
-    "Captures", "copy_shared", "copy_writable", "copied_where_exposed", "Uncopied", "zero_of", "zeros_of",
-    "undefined_of", "with_integer_zeros", "Mask", "NOT_LINEAR", "not_transposed", "align_operands", "axes_in_batch",
-    "batch_size", "with_entry", "results_of", "gives_lists", "advance_rule_epoch", "forget_with_rules", "late_names",
-    "import_at_rest", "FACADE", "facade_fault", "install_advice", "install_command", "has_jaxpr", "jaxprs_outside",
-    "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text", "is_debugging", "check_program",
-    "as_declared", "HAS_SIZES", "LOOKS_AT_FLOATS", "Known", "KnownOperations", "all_run_known", "run_code",
-    "allow_known", "Call", "TypedCall", "operands_to_record", "exact_params", "Operation", "known_of", "operation_of",
-    "holds_equations_alone", "makes_its_results", "staged_apart", "StraightLine", "is_straight", "JaxprFunction",
-    "has_no_sizes", "is_large", "merge_equal_equations", "recorder", "lower_values", "has_own_values", "Discharged",
-    "close_over_references", "discharge_programs", "is_reference", "taking_references", "with_references",
-    "check_distinct_references", "records_alone", "exact_effects", "has_effects_by_element", "register_effects_barrier",
-    "HostCall", "HostFunction", "Check", "has_checks", "ArrayAttribute", "chosen_branches", "program_of",
-    "forget_staged_programs", "Platforms", "position_of_platform", "Loop", "ScanOptions", "consts_first",
+    "bit_width", "highest", "lowest", "narrow", "strong", "philox_words", "check_product_dtypes", "stated_precision",
+    "sum_dtype", "swapped_precision", "Captures", "copy_shared", "copy_writable", "copied_where_exposed", "Uncopied",
+    "zero_of", "zeros_of", "undefined_of", "with_integer_zeros", "Mask", "NOT_LINEAR", "not_transposed",
+    "align_operands", "axes_in_batch", "batch_size", "with_entry", "results_of", "gives_lists", "advance_rule_epoch",
+    "forget_with_rules", "late_names", "import_at_rest", "FACADE", "facade_fault", "install_advice", "install_command",
+    "has_jaxpr", "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text",
+    "is_debugging", "check_program", "as_declared", "HAS_SIZES", "LOOKS_AT_FLOATS", "Known", "KnownOperations",
+    "all_run_known", "run_code", "allow_known", "Call", "TypedCall", "operands_to_record", "exact_params", "Operation",
+    "known_of", "operation_of", "holds_equations_alone", "makes_its_results", "staged_apart", "StraightLine",
+    "is_straight", "JaxprFunction", "has_no_sizes", "is_large", "merge_equal_equations", "recorder", "lower_values",
+    "has_own_values", "Discharged", "close_over_references", "discharge_programs", "is_reference", "taking_references",
+    "with_references", "check_distinct_references", "records_alone", "exact_effects", "has_effects_by_element",
+    "register_effects_barrier", "HostCall", "HostFunction", "Check", "has_checks", "ArrayAttribute", "chosen_branches",
+    "program_of", "forget_staged_programs", "Platforms", "position_of_platform", "Loop", "ScanOptions", "consts_first",
     "marked_carries", "split_while", "Signature", "CustomCall", "CustomFunction", "returned_pair", "flat_batch",
     "Pullback", "no_jvp_rule", "close_rules", "call_by_rules", "Space", "space_of", "trace_in", "run_solver",
     "without_aux", "spread", "broadcast_reduced", "share", "extremes", "reduced_shape", "positions", "sort_by",
