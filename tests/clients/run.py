@@ -97,13 +97,8 @@ def run(python: str, library: str, folder: Path, *options: str, full: bool) -> O
     """Return what the tests of a library give under an interpreter."""
     root, modules = tests_of(library, folder)
     flags = ["-q", "-W", "ignore", "-p", "no:cacheprovider", "--import-mode=importlib", "-c", os.devnull]
-    flags += [
-        "--continue-on-collection-errors",
-        f"--rootdir={root}",
-        f"--one-of={1 if full else LIBRARIES[library].one_of}",
-        "-p",
-        "outcomes",
-    ]
+    flags += ["--continue-on-collection-errors", f"--rootdir={root}", f"--confcutdir={root}"]
+    flags += ["-p", "outcomes", f"--one-of={1 if full else LIBRARIES[library].one_of}"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
     environment["JAX_PLATFORMS"] = "cpu"
     with tempfile.TemporaryDirectory() as place:
