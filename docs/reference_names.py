@@ -43,6 +43,7 @@ MODULES = {
     "calque_as_jax": "Programs written for jax",
     "calque_core.config": "Settings",
     "calque_core.debug": "Printing and calls from inside",
+    "calque_core.ref": "Mutable arrays",
     "calque_core.testing": "Checks of primitives and transformations",
     "calque_core.extend": "For authors of packages",
     "calque_core.engine": "Shared by the packages of calque",

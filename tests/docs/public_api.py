@@ -28,6 +28,7 @@ MODULES = [
     "calque_core",
     "calque_core.config",
     "calque_core.debug",
+    "calque_core.ref",
     "calque_core.extend",
     "calque_core.engine",
     "calque_core.engine.numpy_functions",

@@ -24,7 +24,7 @@ class Row(NamedTuple):
 _DIALECT = "calque_as_jax.dialect"
 
 MODULES = {
-    "jax": Row(("calque",), (f"{_DIALECT}.top", f"{_DIALECT}.transformations")),
+    "jax": Row(("calque",), (f"{_DIALECT}.top", f"{_DIALECT}.ref", f"{_DIALECT}.transformations")),
     "jax._src": Row(),
     "jax._src.ad_util": Row(("calque_core", "calque_core.lax"), (f"{_DIALECT}.ad",)),
     "jax._src.checkify": Row((), (f"{_DIALECT}.checkify",)),
@@ -37,7 +37,7 @@ MODULES = {
     "jax._src.literals": Row((), (f"{_DIALECT}.private",)),
     "jax._src.public_test_util": Row((), (f"{_DIALECT}.private",)),
     "jax._src.state": Row(),
-    "jax._src.state.types": Row((), (f"{_DIALECT}.private",)),
+    "jax._src.state.types": Row((), (f"{_DIALECT}.ref",)),
     "jax._src.traceback_util": Row((), (f"{_DIALECT}.private",)),
     "jax._src.tree_util": Row(("calque.tree_util",)),
     "jax.ad_checkpoint": Row(("calque.ad_checkpoint",)),
@@ -50,6 +50,9 @@ MODULES = {
     "jax.dlpack": Row(("calque.dlpack",)),
     "jax.dtypes": Row(("calque.dtypes",), (f"{_DIALECT}.dtypes",)),
     "jax.errors": Row(("calque.errors",), (f"{_DIALECT}.errors",)),
+    "jax.example_libraries": Row(),
+    "jax.example_libraries.optimizers": Row((), (f"{_DIALECT}.optimizers",)),
+    "jax.example_libraries.stax": Row((), (f"{_DIALECT}.stax",)),
     "jax.experimental": Row((), (f"{_DIALECT}.experimental",)),
     "jax.experimental.checkify": Row((), (f"{_DIALECT}.checkify",)),
     "jax.experimental.compilation_cache": Row(),
@@ -61,6 +64,7 @@ MODULES = {
     "jax.experimental.multihost_utils": Row(("calque.multihost",)),
     "jax.experimental.pjit": Row((), (f"{_DIALECT}.experimental",)),
     "jax.experimental.shard_map": Row((), (f"{_DIALECT}.experimental",)),
+    "jax.experimental.sparse": Row((), (f"{_DIALECT}.sparse",)),
     "jax.export": Row(("calque.export",)),
     "jax.extend": Row(),
     "jax.extend.backend": Row((), (f"{_DIALECT}.private",)),
@@ -89,7 +93,9 @@ MODULES = {
     "jax.ops": Row(("calque.ops",), converts=True),
     "jax.profiler": Row(("calque.profiler",), (f"{_DIALECT}.monitoring",)),
     "jax.random": Row(("calque.random",), (f"{_DIALECT}.random",), converts=True),
+    "jax.ref": Row(("calque.ref",), (f"{_DIALECT}.ref",)),
     "jax.scipy": Row(),
+    "jax.scipy.fft": Row((), (f"{_DIALECT}.fft",)),
     "jax.scipy.linalg": Row(("calque.scipy.linalg",), converts=True),
     "jax.scipy.optimize": Row(("calque.scipy.optimize",), converts=True),
     "jax.scipy.sparse": Row(),
@@ -127,29 +133,31 @@ NAMES = {
     "jax.lib.xla_client": "jaxlib.xla_client",
     "jax.lib.xla_extension": "jaxlib._jax",
     "jax.sharding.use_mesh": "calque:set_mesh",
-    "jax.experimental.MutableArray": f"{_DIALECT}.private:AbstractRef",
     "jax.experimental.layout.Format": f"{_DIALECT}.sharding:Format",
     "jax.experimental.pjit.with_sharding_constraint": "calque_xla_backend:with_sharding_constraint",
     "jax.experimental.io_callback": "calque:io_callback",
     "jax.custom_derivatives.CustomVJPPrimal": "calque_autodiff:CustomVJPPrimal",
+    "jax.extend.core.primitives.call_p": f"{_DIALECT}.core:call_p",
+    "jax.extend.core.primitives.closed_call_p": f"{_DIALECT}.core:closed_call_p",
+    "jax.scipy.stats.gaussian_kde": f"{_DIALECT}.private:AbstractRef",
     "jax.core.pytype_aval_mappings": f"{_DIALECT}.private:pytype_aval_mappings",
     "jax._src.tree_util._registry": "calque_pytree:default_registry",
     "jax.interpreters.xla.canonicalize_dtype": "calque_core:canonicalize_dtype",
 }
 
-_REFERENCES = "Mutable references are absent. Return the new value, or carry it through lax.scan."
 _GUARDS = "Transfers are not guarded here. Leave the guard out."
 _LAYOUTS = "Layouts are XLA's choice here. Leave them out."
 _SHARDING_BY_TYPE = "Shardings by types are absent. Use jax.lax.with_sharding_constraint."
+_SPARSE = "A sparse operator is a function: use jax.lax.custom_linear_solve or segment_sum."
 _SOLVERS = "Use the loops of the page 'Solvers of differential equations', or SciPy."
 
 ABSENT = {
-    "jax.Ref": _REFERENCES, "jax.new_ref": _REFERENCES, "jax.empty_ref": _REFERENCES, "jax.free_ref": _REFERENCES,
-    "jax.freeze": _REFERENCES, "jax.ref": _REFERENCES,
     "jax.transfer_guard": _GUARDS, "jax.transfer_guard_host_to_device": _GUARDS,
     "jax.transfer_guard_device_to_host": _GUARDS, "jax.transfer_guard_device_to_device": _GUARDS,
     "jax.thread_guard": _GUARDS, "jax.array_garbage_collection_guard": _GUARDS,
     "jax.experimental.layout.Layout": _LAYOUTS, "jax.experimental.layout.DeviceLocalLayout": _LAYOUTS,
+    "jax.experimental.sparse.sparsify": _SPARSE, "jax.experimental.sparse.bcoo_fromdense": _SPARSE,
+    "jax.experimental.sparse.todense": _SPARSE, "jax.experimental.sparse.eye": _SPARSE,
     "jax.fwd_and_bwd": "Use jax.vjp, whose second result is the backward pass.",
     "jax.reshard": _SHARDING_BY_TYPE, "jax.auto_pcast": _SHARDING_BY_TYPE,
     "jax.no_tracing": "Use jax.disable_jit.", "jax.no_execution": "Use jax.eval_shape.",
@@ -174,7 +182,6 @@ ABSENT = {
 ABSENT_MODULES = {
     "jax.cloud_tpu_init": "TPUs are plugins of XLA: see the page 'Other systems'.",
     "jax.collect_profile": "Use calque.profile.",
-    "jax.example_libraries": "Use optax, or the loops of the page 'A training loop'.",
     "jax.experimental.custom_partitioning": "Use jax.shard_map.",
     "jax.experimental.jax2tf": "Use jax.export, whose programs are StableHLO.",
     "jax.experimental.key_reuse": "Keys are not followed. Use each key once.",
@@ -183,10 +190,8 @@ ABSENT_MODULES = {
     "jax.experimental.pallas": "Kernels of one's own come by jax.ffi.",
     "jax.experimental.rnn": "Use jax.lax.scan.",
     "jax.experimental.serialize_executable": "Use jax.export, or the cache of compiled programs.",
-    "jax.experimental.sparse": "A sparse operator is a function: use jax.lax.custom_linear_solve or segment_sum.",
     "jax.extend.pallas": "Kernels of one's own come by jax.ffi.",
     "jax.extend.xla": "Use the settings of jax.jit: compiler_options.",
-    "jax.ref": _REFERENCES,
     "jax.scipy.cluster": "Use SciPy through jax.pure_callback.",
     "jax.scipy.integrate": "Use jnp.trapezoid.",
     "jax.scipy.interpolate": "Use jnp.interp, or SciPy through jax.pure_callback.",

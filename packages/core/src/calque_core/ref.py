@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from calque_core.backends import on_device_of
 from calque_core.context import here
 from calque_core.engine.numpy_functions import at
 from calque_core.frames.names import named_after
@@ -125,7 +126,7 @@ class Ref:
                 )
         is_owner = holder.main is self._trace.main
         if is_owner and type(typeof(self._content)) is not AbstractRef:
-            self._content = _separate(x)
+            self._content = on_device_of((self._content,), _separate(x))
         else:
             hand_down(holder, ref_set_p, [self._content if is_owner else self, x], {})
 
@@ -158,7 +159,7 @@ class Ref:
             f"{where()}. Return its value instead: freeze(ref)."
         )
 
-    def end(self, function: str) -> Value:
+    def _ended_by(self, function: str) -> Value:
         """Return the array; the reference may not be used again.
 
         Raises: ValueError for a reference from outside of the program that is traced.
@@ -189,6 +190,8 @@ def _separate(x: Value) -> Value:
     """Return an array whose memory nobody else can write to."""
     if not isinstance(x, np.ndarray):
         return x
+    if not x.ndim:
+        return x[()]
     x = x.copy() if x.flags.writeable or x.base is not None else x
     x.flags.writeable = False
     return x
@@ -245,7 +248,7 @@ def freeze(ref: Ref) -> Value:
     >>> freeze(new_ref(2.0))
     np.float64(2.0)
     """
-    return _read_only_copy(_checked("freeze", ref).end("freeze"))
+    return _read_only_copy(_checked("freeze", ref)._ended_by("freeze"))
 
 
 @api_boundary
@@ -257,7 +260,7 @@ def free_ref(ref: Ref) -> None:
     >>> from calque_core.ref import free_ref, new_ref
     >>> free_ref(new_ref(2.0))
     """
-    _checked("free_ref", ref).end("free_ref")
+    _checked("free_ref", ref)._ended_by("free_ref")
 
 
 @api_boundary
@@ -367,10 +370,9 @@ def with_references(fun: Callable[..., Any], positions: Sequence[int]) -> Callab
 def _evaluate(primitive: Any, args: Any, params: dict[str, Any]) -> list[Value]:
     """Evaluate a read or a write of a program that holds references; refuse operations on arrays."""
     if primitive is ref_get_p:
-        return [args[0].read()]
+        return [ref_get_p.impl(*args)]
     if primitive is ref_set_p:
-        args[0].write(args[1])
-        return []
+        return ref_set_p.impl(*args)  # type: ignore[no-any-return]
     ref = next(x for x in args if type(x) is Ref)
     raise TypeError(f"{primitive.name}{where()} got a reference of type {typeof(ref)}. Read it first: ref[...].")
 

@@ -16,7 +16,7 @@ from calque_core import effects_barrier, typeof
 from calque_xla_backend import default_backend, devices
 
 __all__ = [
-    "AbstractRef", "LiteralArray", "TypedNdArray", "api_boundary", "apply_primitive", "backends",
+    "LiteralArray", "TypedNdArray", "api_boundary", "apply_primitive", "backends",
     "canonicalize_dtype_handlers", "check_close", "get_backend", "include_frame", "pytype_aval_mappings",
     "register_exclusion", "version", "wait_for_tokens",
 ]  # fmt: skip
@@ -34,10 +34,6 @@ class TypedNdArray:
 
 
 LiteralArray = TypedNdArray
-
-
-class AbstractRef:
-    """The type of a mutable reference; no value has it."""
 
 
 def register_exclusion(path: str) -> None:

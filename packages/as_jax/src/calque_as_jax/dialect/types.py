@@ -11,6 +11,7 @@ from calque_core import ShapedArray, float0, register_aval
 from calque_core import ShapeDtypeStruct as CoreStruct
 from calque_core import typeof as core_typeof
 from calque_core.extend import is_float
+from calque_core.ref import AbstractRef
 
 __all__ = ["ShapeDtypeStruct", "TypeOf", "struct_of", "tangent_type", "typeof"]
 
@@ -101,4 +102,5 @@ def typeof(x: Any) -> Any:
     >>> typeof(1.0), isinstance(typeof(1.0), ShapedArray)
     (~float32[], True)
     """
-    return TypeOf(core_typeof(x))
+    aval = core_typeof(x)
+    return aval if type(aval) is AbstractRef else TypeOf(aval)

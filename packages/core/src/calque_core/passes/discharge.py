@@ -28,8 +28,21 @@ from calque_pytree import tree_flatten
 Value = Any
 
 
-with_references = late_function("calque_core.ref", "with_references")
-taking_references = late_function("calque_core.ref", "taking_references")
+_with_references = late_function("calque_core.ref", "with_references")
+_taking_references = late_function("calque_core.ref", "taking_references")
+
+
+def taking_references(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of tracers, which passes a tracer of a reference to `fun` as a reference."""
+    return _taking_references(fun)  # type: ignore[no-any-return]
+
+
+def with_references(fun: Callable[..., Any], positions: Sequence[int]) -> Callable[..., Any]:
+    """Return a function of arrays, which passes references to its arguments at `positions` to `fun`.
+
+    It returns a pair: the result of `fun`, and the last arrays of the references.
+    """
+    return _with_references(fun, positions)  # type: ignore[no-any-return]
 
 
 def is_reference(x: Value) -> bool:

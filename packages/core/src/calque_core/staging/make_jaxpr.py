@@ -17,7 +17,7 @@ from calque_core.context import entered, here
 from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary, transform_of
 from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.passes.discharge import taking_references
+from calque_core.late import late_function
 from calque_core.staging.stage import stage
 from calque_core.types.avals import AbstractValue, reference_types, typeof
 from calque_core.types.references import check_distinct_references
@@ -92,7 +92,7 @@ def _staged(verb: str, fun: Any, static_fun: Any, arguments: tuple[Any, Any]) ->
     check_arrays([0 if isinstance(x, AbstractValue) else x for x in leaves], names, caller)
     flat = FlatFunction(static_fun, in_tree, verb)
     avals = [abstract(x) for x in leaves]
-    fun_of_leaves = taking_references(flat) if reference_types else flat
+    fun_of_leaves = _taking_references(flat) if reference_types else flat
     jaxpr = stage(fun_of_leaves, avals, verb=verb, user_fun=fun, arg_names=names)
     return jaxpr, flat.out_tree
 
@@ -116,3 +116,6 @@ def _named_axes(caller: str, axis_env: Any) -> tuple[tuple[Hashable, int], ...]:
 def abstract(x: Any) -> Any:
     """Return the aval of an argument, which may be an aval itself."""
     return x if isinstance(x, AbstractValue) else typeof(x)
+
+
+_taking_references = late_function("calque_core.ref", "taking_references")

@@ -13,7 +13,7 @@ from typing import Any
 from calque_core.errors import ShapeError
 from calque_core.jaxprs.effects import Effect
 from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import NO_AXES, AxisNames
+from calque_core.types.avals import NO_AXES, AxisNames, typeof
 from calque_core.types.references import AbstractRef
 from calque_core.types.type_queries import same_type
 
@@ -35,6 +35,19 @@ def ref_set_abstract_eval(ref: Any, x: Any) -> list[Any]:
     _check_reference("ref_set", ref)
     if not same_type(ref.inner_aval, x):
         raise ShapeError(f"ref_set got {x} for a reference of type {ref}. Write an array of its type.")
+    return []
+
+
+@ref_get_p.def_impl
+def ref_get_impl(ref: Any) -> Any:
+    _check_reference("ref_get", typeof(ref))
+    return ref.read()
+
+
+@ref_set_p.def_impl
+def ref_set_impl(ref: Any, x: Any) -> list[Any]:
+    _check_reference("ref_set", typeof(ref))
+    ref.write(x)
     return []
 
 
