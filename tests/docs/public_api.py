@@ -60,6 +60,7 @@ MODULES = [
     "calque_numpy.scipy.krylov",
     "calque_numpy.scipy.linalg",
     "calque_numpy.scipy.special",
+    "calque_numpy.scipy.stats",
     "calque_numpy.random",
     "calque_numpy.image",
     "calque_numpy.segments",

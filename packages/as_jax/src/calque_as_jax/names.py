@@ -22,6 +22,11 @@ class Row(NamedTuple):
 
 
 _DIALECT = "calque_as_jax.dialect"
+_DISTRIBUTIONS = (
+    "bernoulli", "beta", "betabinom", "binom", "cauchy", "chi2", "dirichlet", "expon", "gamma", "gennorm", "geom",
+    "gumbel_l", "gumbel_r", "laplace", "logistic", "multinomial", "multivariate_normal", "nbinom", "norm", "pareto",
+    "poisson", "t", "truncnorm", "uniform", "vonmises", "wrapcauchy",
+)  # fmt: skip
 
 MODULES = {
     "jax": Row(("calque",), (f"{_DIALECT}.top", f"{_DIALECT}.ref", f"{_DIALECT}.transformations")),
@@ -39,7 +44,7 @@ MODULES = {
     "jax._src.state": Row(),
     "jax._src.state.types": Row((), (f"{_DIALECT}.ref",)),
     "jax._src.traceback_util": Row((), (f"{_DIALECT}.private",)),
-    "jax._src.tree_util": Row(("calque.tree_util",), (f"{_DIALECT}.tree_util",)),
+    "jax._src.tree_util": Row(("calque.tree_util",)),
     "jax.ad_checkpoint": Row(("calque.ad_checkpoint",)),
     "jax.api_util": Row((), (f"{_DIALECT}.linear_util",)),
     "jax.core": Row(("calque_core",), (f"{_DIALECT}.core",)),
@@ -50,6 +55,9 @@ MODULES = {
     "jax.dlpack": Row(("calque.dlpack",)),
     "jax.dtypes": Row(("calque.dtypes",), (f"{_DIALECT}.dtypes",)),
     "jax.errors": Row(("calque.errors",), (f"{_DIALECT}.errors",)),
+    "jax.example_libraries": Row(),
+    "jax.example_libraries.optimizers": Row((), (f"{_DIALECT}.optimizers",)),
+    "jax.example_libraries.stax": Row((), (f"{_DIALECT}.stax",)),
     "jax.experimental": Row((), (f"{_DIALECT}.experimental",)),
     "jax.experimental.checkify": Row((), (f"{_DIALECT}.checkify",)),
     "jax.experimental.compilation_cache": Row(),
@@ -61,6 +69,7 @@ MODULES = {
     "jax.experimental.multihost_utils": Row(("calque.multihost",)),
     "jax.experimental.pjit": Row((), (f"{_DIALECT}.experimental",)),
     "jax.experimental.shard_map": Row((), (f"{_DIALECT}.experimental",)),
+    "jax.experimental.sparse": Row((), (f"{_DIALECT}.sparse",)),
     "jax.export": Row(("calque.export",)),
     "jax.extend": Row(),
     "jax.extend.backend": Row((), (f"{_DIALECT}.private",)),
@@ -91,19 +100,19 @@ MODULES = {
     "jax.random": Row(("calque.random",), (f"{_DIALECT}.random",), converts=True),
     "jax.ref": Row(("calque.ref",), (f"{_DIALECT}.ref",)),
     "jax.scipy": Row(),
+    "jax.scipy.fft": Row((), (f"{_DIALECT}.fft",)),
     "jax.scipy.linalg": Row(("calque.scipy.linalg",), converts=True),
     "jax.scipy.optimize": Row(("calque.scipy.optimize",), converts=True),
     "jax.scipy.sparse": Row(),
     "jax.scipy.sparse.linalg": Row(("calque.scipy.sparse.linalg",), converts=True),
     "jax.scipy.special": Row(("calque.scipy.special",), converts=True),
-    "jax.scipy.stats": Row(),
-    "jax.scipy.stats.norm": Row((), (f"{_DIALECT}.stats_norm",)),
-    "jax.scipy.stats.uniform": Row((), (f"{_DIALECT}.stats_uniform",)),
+    "jax.scipy.stats": Row(("calque.scipy.stats",), converts=True),
+    **{f"jax.scipy.stats.{name}": Row((f"calque.scipy.stats:{name}",), converts=True) for name in _DISTRIBUTIONS},
     "jax.sharding": Row(("calque.sharding",), (f"{_DIALECT}.sharding",)),
     "jax.stages": Row(("calque.stages",)),
     "jax.test_util": Row(("calque.test_util",)),
     "jax.tree": Row(("calque.tree",)),
-    "jax.tree_util": Row(("calque.tree_util",), (f"{_DIALECT}.tree_util",)),
+    "jax.tree_util": Row(("calque.tree_util",)),
     "jax.typing": Row((), (f"{_DIALECT}.typing",)),
     "jax.version": Row((), (f"{_DIALECT}.private",)),
 }
@@ -115,9 +124,12 @@ NAMES = {
     "jax.version.__version__": f"{_DIALECT}.top:__version__",
     "jax.version.__version_info__": f"{_DIALECT}.top:__version_info__",
     "jax.config": "calque_as_jax.settings:config",
+    "jax.numpy_dtype_promotion": "calque_as_jax.settings:numpy_dtype_promotion",
+    "jax.disable_jit": "calque_as_jax.settings:disable_jit",
     "jax.enable_x64": "calque_as_jax.settings:enable_x64",
     "jax.experimental.enable_x64": "calque_as_jax.settings:enable_x64",
     "jax.experimental.disable_x64": "calque_as_jax.settings:disable_x64",
+    "jax._src.xla_bridge._backends": f"{_DIALECT}.private:started_backends",
     "jax.check_tracer_leaks": "calque_core.config:checking_leaks",
     "jax.checking_leaks": "calque_core.config:checking_leaks",
     "jax.lax.with_sharding_constraint": "calque_xla_backend:with_sharding_constraint",
@@ -127,12 +139,14 @@ NAMES = {
     "jax.extend.mlir": "jaxlib.mlir",
     "jax.lib.xla_client": "jaxlib.xla_client",
     "jax.lib.xla_extension": "jaxlib._jax",
-    "jax.sharding.set_mesh": "calque:set_mesh",
     "jax.sharding.use_mesh": "calque:set_mesh",
     "jax.experimental.layout.Format": f"{_DIALECT}.sharding:Format",
     "jax.experimental.pjit.with_sharding_constraint": "calque_xla_backend:with_sharding_constraint",
     "jax.experimental.io_callback": "calque:io_callback",
     "jax.custom_derivatives.CustomVJPPrimal": "calque_autodiff:CustomVJPPrimal",
+    "jax.extend.core.primitives.call_p": f"{_DIALECT}.core:call_p",
+    "jax.extend.core.primitives.closed_call_p": f"{_DIALECT}.core:closed_call_p",
+    "jax.scipy.stats.gaussian_kde": f"{_DIALECT}.private:AbstractRef",
     "jax.core.pytype_aval_mappings": f"{_DIALECT}.private:pytype_aval_mappings",
     "jax._src.tree_util._registry": "calque_pytree:default_registry",
     "jax.interpreters.xla.canonicalize_dtype": "calque_core:canonicalize_dtype",
@@ -141,6 +155,7 @@ NAMES = {
 _GUARDS = "Transfers are not guarded here. Leave the guard out."
 _LAYOUTS = "Layouts are XLA's choice here. Leave them out."
 _SHARDING_BY_TYPE = "Shardings by types are absent. Use jax.lax.with_sharding_constraint."
+_SPARSE = "A sparse operator is a function: use jax.lax.custom_linear_solve or segment_sum."
 _SOLVERS = "Use the loops of the page 'Solvers of differential equations', or SciPy."
 
 ABSENT = {
@@ -148,7 +163,8 @@ ABSENT = {
     "jax.transfer_guard_device_to_host": _GUARDS, "jax.transfer_guard_device_to_device": _GUARDS,
     "jax.thread_guard": _GUARDS, "jax.array_garbage_collection_guard": _GUARDS,
     "jax.experimental.layout.Layout": _LAYOUTS, "jax.experimental.layout.DeviceLocalLayout": _LAYOUTS,
-    "jax.smap": "Use jax.vmap, or jax.shard_map.",
+    "jax.experimental.sparse.sparsify": _SPARSE, "jax.experimental.sparse.bcoo_fromdense": _SPARSE,
+    "jax.experimental.sparse.todense": _SPARSE, "jax.experimental.sparse.eye": _SPARSE,
     "jax.fwd_and_bwd": "Use jax.vjp, whose second result is the backward pass.",
     "jax.reshard": _SHARDING_BY_TYPE, "jax.auto_pcast": _SHARDING_BY_TYPE,
     "jax.no_tracing": "Use jax.disable_jit.", "jax.no_execution": "Use jax.eval_shape.",
@@ -156,12 +172,9 @@ ABSENT = {
     "jax.custom_transpose": "Use calque.custom_rules with def_transpose.",
     "jax.print_environment_info": "Run `python -m calque.doctor`.",
     "jax.numpy.fromfile": "Read the file with NumPy, and convert its array with jnp.asarray.",
-    "jax.numpy.load": "Use numpy.load, and convert its array with jnp.asarray.",
     "jax.lax.after_all": "Use ordered=True of a callback.",
     "jax.lax.create_token": "Use ordered=True of a callback.",
     "jax.lax.rng_uniform": "Use jax.random.uniform.",
-    "jax.lax.rng_bit_generator": "Use jax.random.bits.",
-    "jax.lax.RandomAlgorithm": "The one generator is threefry.",
     "jax.lax.ragged_all_to_all": "Use jax.lax.all_to_all with equal parts.",
     "jax.nn.scaled_matmul": "Scale the operands, and use jnp.matmul.",
     "jax.nn.scaled_dot_general": "Scale the operands, and use jax.lax.dot_general.",
@@ -175,7 +188,6 @@ ABSENT = {
 ABSENT_MODULES = {
     "jax.cloud_tpu_init": "TPUs are plugins of XLA: see the page 'Other systems'.",
     "jax.collect_profile": "Use calque.profile.",
-    "jax.example_libraries": "Use optax, or the loops of the page 'A training loop'.",
     "jax.experimental.custom_partitioning": "Use jax.shard_map.",
     "jax.experimental.jax2tf": "Use jax.export, whose programs are StableHLO.",
     "jax.experimental.key_reuse": "Keys are not followed. Use each key once.",
@@ -184,7 +196,6 @@ ABSENT_MODULES = {
     "jax.experimental.pallas": "Kernels of one's own come by jax.ffi.",
     "jax.experimental.rnn": "Use jax.lax.scan.",
     "jax.experimental.serialize_executable": "Use jax.export, or the cache of compiled programs.",
-    "jax.experimental.sparse": "A sparse operator is a function: use jax.lax.custom_linear_solve or segment_sum.",
     "jax.extend.pallas": "Kernels of one's own come by jax.ffi.",
     "jax.extend.xla": "Use the settings of jax.jit: compiler_options.",
     "jax.scipy.cluster": "Use SciPy through jax.pure_callback.",

@@ -83,6 +83,7 @@ _CHAPTERS = {
         "calque_core.meshes.mesh": "Mesh, AbstractMesh",
         "calque_core.meshes.partition_spec": "PartitionSpec",
         "calque_core.ops.meshes.shard_map": "shard_map",
+        "calque_core.ops.meshes.smap": "smap",
     },
     "trees as vectors": {"calque_core.kits.ravel": "ravel_pytree"},
     "derivative rules of one function": {"calque_core.ops.calls.custom_closures": "CustomRules"},

@@ -62,6 +62,7 @@ from calque_core.ops.shapes.batch_axes import moveaxis as moveaxis, matchaxis as
 from calque_core.meshes.mesh import Mesh as Mesh, AbstractMesh as AbstractMesh
 from calque_core.meshes.partition_spec import PartitionSpec as PartitionSpec
 from calque_core.ops.meshes.shard_map import shard_map as shard_map
+from calque_core.ops.meshes.smap import smap as smap
 from calque_core.kits.ravel import ravel_pytree as ravel_pytree
 from calque_core.ops.calls.custom_closures import CustomRules as CustomRules
 from calque_core.arrays.numpy_protocol import implements as implements
@@ -102,9 +103,10 @@ __all__ = [
     "pure_callback", "io_callback", "host_callback", "effects_barrier", "Effect", "check", "ffi_call", "Trace",
     "tracing", "current_trace", "evaluation", "hand_down", "hand_custom_down", "register_evaluator", "eval_context",
     "trace_state_clean", "Tracer", "is_tracer", "ensure_compile_time_eval", "ValueTrace", "ValueTracer", "moveaxis",
-    "matchaxis", "Mesh", "AbstractMesh", "PartitionSpec", "shard_map", "ravel_pytree", "CustomRules", "implements",
-    "SourceInfo", "register_internal_folder", "api_boundary", "full_traceback", "named_scope", "named_call",
-    "CheckError", "ConcretizationTypeError", "JaxprTypeError", "MissingRuleError", "NonConcreteBooleanIndexError",
-    "NumpyRuleError", "ShapeError", "TracerArrayConversionError", "TracerBoolConversionError",
-    "TracerIntegerConversionError", "UnexpectedTracerError", "config", "debug", "lax", "ref",
+    "matchaxis", "Mesh", "AbstractMesh", "PartitionSpec", "shard_map", "smap", "ravel_pytree", "CustomRules",
+    "implements", "SourceInfo", "register_internal_folder", "api_boundary", "full_traceback", "named_scope",
+    "named_call", "CheckError", "ConcretizationTypeError", "JaxprTypeError", "MissingRuleError",
+    "NonConcreteBooleanIndexError", "NumpyRuleError", "ShapeError", "TracerArrayConversionError",
+    "TracerBoolConversionError", "TracerIntegerConversionError", "UnexpectedTracerError", "config", "debug", "lax",
+    "ref",
 ]

@@ -42,7 +42,9 @@ class _ShapedArrayType(type):
     def __call__(cls, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: Any = None, **options: Any) -> Any:
         asked = {name: x for name, x in {"sharding": sharding, **options}.items() if x and type(x) is not NoSharding}
         if asked:
-            raise NotImplementedError(f"ShapedArray got {asked}, but types hold no places here. Leave these options out.")
+            raise NotImplementedError(
+                f"ShapedArray got {asked}, but types hold no places here. Leave these options out."
+            )
         return calque_core.ShapedArray(shape, dtype, weak_type)
 
 

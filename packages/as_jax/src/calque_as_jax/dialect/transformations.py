@@ -51,7 +51,14 @@ jacfwd = _on_arrays(calque.jacfwd)
 jacrev = _on_arrays(calque.jacrev)
 jacobian = jacrev
 hessian = _on_arrays(calque.hessian)
-pmap = _on_arrays(calque.pmap)
+
+
+def pmap(fun: Function, axis_name: Any = None, *, backend: str | None = None, **options: Any) -> Function:
+    """Return `fun`, mapped over an axis of its arguments, one element on each device of a platform."""
+    options.pop("global_arg_shapes", None)
+    if backend is not None and options.get("devices") is None:
+        options["devices"] = calque.devices(backend)
+    return _returning_arrays(calque.pmap(fun, axis_name, **options))
 
 
 def vmap(

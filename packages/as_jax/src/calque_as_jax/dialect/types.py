@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
-from calque_as_jax.keys import KEY_DTYPE, KeyType
+from calque_as_jax.keys import KeyDtype, KeyType
 from calque_as_jax.values import NO_SHARDING, NoSharding
 from calque_core import ShapedArray, float0, register_aval
 from calque_core import ShapeDtypeStruct as CoreStruct
@@ -26,17 +26,17 @@ class _StructType(type):
 class ShapeDtypeStruct(CoreStruct, metaclass=_StructType):
     """`jax.ShapeDtypeStruct`: a stand-in for an array, or for keys.
 
-    >>> ShapeDtypeStruct((2,), KEY_DTYPE)
-    ShapeDtypeStruct(shape=(2,), dtype=key<fry>)
+    >>> ShapeDtypeStruct((2,), KeyDtype("rbg"))
+    ShapeDtypeStruct(shape=(2,), dtype=key<rbg>)
     """
 
     __module__ = "jax"
     __slots__ = ()
 
     def __init__(self, shape: Any, dtype: Any, *, weak_type: bool = False, sharding: Any = None, **_: Any) -> None:
-        if dtype == KEY_DTYPE:
+        if isinstance(dtype, KeyDtype):
             stand_in: Any = self
-            stand_in.aval, stand_in.sharding = KeyType(tuple(shape)), sharding
+            stand_in.aval, stand_in.sharding = KeyType(tuple(shape), dtype.impl), sharding
         else:
             super().__init__(shape, dtype, sharding=sharding, weak_type=weak_type)
 

@@ -65,8 +65,9 @@ _CHAPTERS = {
         "calque_core.ops.elementwise.convert": "narrow",
         "calque_core.ops.elementwise.weakness": "strong",
     },
+    "Random bits": {"calque_core.ops.shapes.random_bits": "philox_words"},
     "Types and precision of products": {
-        "calque_core.ops.reductions.dot": "check_product_dtypes, stated_precision, sum_dtype",
+        "calque_core.ops.reductions.dot": "check_product_dtypes, stated_precision, sum_dtype, swapped_precision",
     },
     "Memory": {
         "calque_core.memory.captures": "Captures",
