@@ -240,6 +240,20 @@ def test_vmap_and_shard_map_divide_the_array_of_a_reference():
     np.testing.assert_allclose(third[...], [1, 2, 3])
 
 
+def test_scan_gives_each_step_a_reference_to_its_slice():
+    ref = new_ref(np.arange(6.0).reshape(3, 2))
+
+    def step(total, rows):
+        row, x = rows
+        row[0] += total
+        return total + x, row[1]
+
+    assert jit(lambda ref: lax.scan(step, 0.0, (ref, np.ones(3))))(ref)[1].tolist() == [1.0, 3.0, 5.0]
+    np.testing.assert_allclose(ref[...], [[0, 1], [3, 3], [6, 5]])
+    np.testing.assert_allclose(lax.scan(step, 0.0, (ref, np.ones(3)), reverse=True)[0], 3.0)
+    np.testing.assert_allclose(ref[:, 0], [2, 4, 6])
+
+
 def test_a_reference_made_inside_shard_map_may_vary_among_positions():
     def powers(x):
         ref = new_ref(1.0)
@@ -318,6 +332,11 @@ REFUSED = {
         lambda: jit(lambda a: a[0] + STARTED[0])(STARTED),
         ValueError,
         "as an argument and by closing over it. Pass it once, and use it by this name alone",
+    ),
+    "scanned twice": (
+        lambda: lax.scan(lambda c, x: (c, None), None, (STARTED, STARTED)),
+        ValueError,
+        "scan of .* got one reference .* twice",
     ),
     "mapped twice": (lambda: vmap(lambda a, b: a[...])(STARTED, STARTED), ValueError, "one reference .* twice"),
     "traced twice": (lambda: make_jaxpr(lambda a, b: a[0])(STARTED, STARTED), ValueError, "one reference .* twice"),
