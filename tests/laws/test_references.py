@@ -197,6 +197,30 @@ def test_a_reference_from_outside_is_read_and_written_once(call):
     np.testing.assert_allclose(ref[...], AFTER, rtol=1e-15)
 
 
+def counting(x):
+    """Add one to a reference from outside, and return a number that depends on it."""
+    COUNT[...] += 1.0
+    return np.sum(x * x * COUNT[...])
+
+
+COUNT = new_ref(0.0)
+ONCE = {
+    "grad": grad(counting), "vmap": vmap(counting), "linearize": lambda x: linearize(counting, x)[0],
+    "jit of grad": jit(grad(counting)), "grad of jit": grad(jit(counting)),
+    "grad of checkpoint": grad(checkpoint(counting)),
+    "hessian": hessian(counting),
+    "grad of scan": grad(lambda x: lax.scan(lambda c, _: (c + counting(x), None), 0.0, None, length=1)[0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("transformed", ONCE.values(), ids=ONCE)
+def test_a_transformed_function_writes_once_at_each_call(transformed):
+    COUNT[...] = 0.0
+    for _ in range(3):
+        transformed(np.ones(2))
+    assert COUNT[...] == 3.0
+
+
 def test_a_jitted_function_is_traced_once_for_all_references_of_a_type():
     f = jit(twice)
     for _ in range(2):
