@@ -113,6 +113,7 @@ config = Config()
 _DEFAULTS = (
     ("enable_x64", core_config.current, False),
     ("numpy_dtype_promotion", core_config.current, _STANDARD),
+    ("known_indices", core_config.current, "as_traced"),
     ("in_place_operators", core_config.reports, "rebind"),  # jax's arrays never change, so Python rebinds the name
 )
 
