@@ -1,10 +1,13 @@
 """Installing and uninstalling, each in a process of its own."""
 
 import importlib.metadata
+import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import jax
+import numpy as np
 import pytest
 
 import calque_as_jax
@@ -108,3 +111,29 @@ def test_the_program_of_the_module_says_how_it_is_used():
     assert done.stderr.endswith(
         "usage: python -m calque_as_jax [--check] program.py [arguments], or -m module [arguments]\n"
     )
+
+
+def test_functions_of_jax_are_pickled_by_their_names():
+    for function in (jax.numpy.sin, jax.nn.gelu, jax.lax.add, jax.numpy.linalg.solve, jax.random.normal, jax.grad):
+        assert pickle.loads(pickle.dumps(function)) is function
+    assert b"jax.numpy" in pickle.dumps(jax.numpy.sin)
+
+
+@pytest.mark.parametrize(("value", "weak"), [([0, 1, 2], False), (2.0, True)])
+def test_an_array_that_jax_has_pickled_is_read(value, weak):
+    make, args, state = np.array(value, np.float32).__reduce__()
+
+    class Pickled:
+        def __reduce__(self):
+            return jax._src.array._reconstruct_array, (make, args, state, {"weak_type": weak})
+
+    x = pickle.loads(pickle.dumps(Pickled()))
+    assert isinstance(x, jax.Array)
+    assert (x.tolist(), x.dtype, x.weak_type) == (value, np.float32, weak)
+
+
+def test_threads_have_jax_and_its_settings():
+    with ThreadPoolExecutor(1) as pool:
+        made = pool.submit(lambda: jax.jit(lambda x: __import__("jax.numpy").numpy.sin(x))(0.0)).result()
+    assert isinstance(made, jax.Array)
+    assert made.dtype == jax.numpy.float32
