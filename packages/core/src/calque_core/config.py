@@ -230,13 +230,15 @@ def disable_jit(value: bool = True) -> scope:
 
 
 def numpy_dtype_promotion(value: str) -> scope:
-    """Promote operands of different dtypes ("standard", the default), or refuse them ("strict"), for a `with` block.
+    """Promote operands as NumPy does ("standard", the default), by kind ("by_kind"), or refuse ("strict") their dtypes.
 
-    A Python scalar takes the dtype of the other operand in both cases, and `result_type` never refuses.  An
+    It holds for a `with` block.  By kind, an integer beside a float takes the float's dtype, and becomes float32 where
+    a float is computed, float64 if it has 64 bits; a Python float beside an integer without axes is still weak.
+    A Python scalar takes the dtype of the other operand in all cases, and `result_type` never refuses.  An
     operation that documents a conversion, as division of integers does, still makes it.  The setting holds for Python's
     operators and for functions of `lax` and NumPy that the program itself calls, not for the operations inside of a
     function or a rule; NumPy's own functions of ndarrays alone ignore it.
-    Raises: ValueError if `value` is neither; TypeError, inside the block, for operands of different dtypes.
+    Raises: ValueError if `value` is none of these; TypeError, inside the block, for operands of different dtypes.
 
     >>> import numpy as np
     >>> from calque_core import lax

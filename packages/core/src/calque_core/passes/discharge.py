@@ -20,7 +20,7 @@ from calque_core.jaxprs.arguments import check_is_jaxpr
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Var
 from calque_core.jaxprs.masks import marked, merged, unmarked
 from calque_core.late import late_function
-from calque_core.ops.calls.references import ref_get_p, ref_set_p
+from calque_core.primitives.references import ref_get_p, ref_set_p
 from calque_core.types.avals import reference_types
 from calque_core.types.references import AbstractRef
 from calque_pytree import tree_flatten
