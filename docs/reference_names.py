@@ -59,6 +59,10 @@ MODULES = {
     "calque_numpy.scipy.linalg": "Linear algebra by scipy's names",
     "calque_numpy.scipy.special": "Special functions by scipy's names",
     "calque_numpy.scipy.stats": "Distributions and statistics by scipy's names",
+    "calque_numpy.scipy.grids": "Values between the points of a grid",
+    "calque_numpy.scipy.rotations": "Rotations of space",
+    "calque_numpy.scipy.slerp": "Rotations in time",
+    "calque_numpy.scipy.vq": "Vectors quantized by a code book",
     "calque.flatten_util": "Trees as vectors",
     "calque": "All under one name",
 }

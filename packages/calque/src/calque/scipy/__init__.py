@@ -1,5 +1,5 @@
 """Functions by scipy's names, under the facade's name."""
 
-from calque.scipy import linalg, special, stats
+from calque.scipy import cluster, integrate, interpolate, linalg, ndimage, spatial, special, stats
 
-__all__ = ["linalg", "special", "stats"]
+__all__ = ["cluster", "integrate", "interpolate", "linalg", "ndimage", "spatial", "special", "stats"]
