@@ -95,7 +95,8 @@ def look_up(path: str, name: str) -> Any:
             is_here = origin in row.origins or name in _public(source)
             value = getattr(source, name, _MISSING) if is_here else _MISSING
             if value is not _MISSING:
-                return _converted(name, value) if row.converts and origin in row.origins else value
+                is_ours = row.converts and origin in row.origins
+                return _converted(name, value, keeps_weak=path != "jax.random") if is_ours else value
     raise AttributeError(absence(path, name), name=name)
 
 
