@@ -153,7 +153,6 @@ NAMES = {
     "jax.custom_derivatives.CustomVJPPrimal": "calque_autodiff:CustomVJPPrimal",
     "jax.extend.core.primitives.call_p": f"{_DIALECT}.core:call_p",
     "jax.extend.core.primitives.closed_call_p": f"{_DIALECT}.core:closed_call_p",
-    "jax.scipy.stats.gaussian_kde": f"{_DIALECT}.private:AbstractRef",
     "jax.core.pytype_aval_mappings": f"{_DIALECT}.private:pytype_aval_mappings",
     "jax._src.tree_util._registry": "calque_pytree:default_registry",
     "jax.interpreters.xla.canonicalize_dtype": "calque_core:canonicalize_dtype",
