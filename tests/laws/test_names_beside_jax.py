@@ -18,7 +18,8 @@ MODULES = [
     "", "lax", "random", "nn", "nn.initializers", "tree", "tree_util", "debug", "dtypes", "errors", "ref", "sharding",
     "stages", "profiler", "flatten_util", "custom_derivatives", "custom_batching", "ad_checkpoint", "dlpack",
     "export", "ffi", "image", "ops", "test_util", "numpy.linalg", "numpy.fft", "scipy.linalg",
-    "scipy.optimize", "scipy.sparse.linalg", "scipy.special", "scipy.stats",
+    "scipy.optimize", "scipy.sparse.linalg", "scipy.special", "scipy.stats", "scipy.integrate", "scipy.interpolate",
+    "scipy.ndimage", "scipy.cluster.vq", "scipy.spatial.transform",
 ]  # fmt: skip
 
 
