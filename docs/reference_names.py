@@ -60,6 +60,7 @@ MODULES = {
     "calque_numpy.scipy.krylov": "Linear equations by iteration",
     "calque_numpy.scipy.linalg": "Linear algebra by scipy's names",
     "calque_numpy.scipy.special": "Special functions by scipy's names",
+    "calque.ode": "Differential equations",
     "calque.scipy.optimize": "Minima of functions",
     "calque.flatten_util": "Trees as vectors",
     "calque": "All under one name",

@@ -59,6 +59,7 @@ MODULES = {
     "jax.experimental.layout": Row(),
     "jax.experimental.mesh_utils": Row((), (f"{_DIALECT}.sharding",)),
     "jax.experimental.multihost_utils": Row(("calque.multihost",)),
+    "jax.experimental.ode": Row(("calque.ode",), converts=True),
     "jax.experimental.pjit": Row((), (f"{_DIALECT}.experimental",)),
     "jax.experimental.shard_map": Row((), (f"{_DIALECT}.experimental",)),
     "jax.export": Row(("calque.export",)),
@@ -141,7 +142,6 @@ _REFERENCES = "Mutable references are absent. Return the new value, or carry it 
 _GUARDS = "Transfers are not guarded here. Leave the guard out."
 _LAYOUTS = "Layouts are XLA's choice here. Leave them out."
 _SHARDING_BY_TYPE = "Shardings by types are absent. Use jax.lax.with_sharding_constraint."
-_SOLVERS = "Use the loops of the page 'Solvers of differential equations', or SciPy."
 
 ABSENT = {
     "jax.Ref": _REFERENCES, "jax.new_ref": _REFERENCES, "jax.empty_ref": _REFERENCES, "jax.free_ref": _REFERENCES,
@@ -182,7 +182,6 @@ ABSENT_MODULES = {
     "jax.experimental.jax2tf": "Use jax.export, whose programs are StableHLO.",
     "jax.experimental.key_reuse": "Keys are not followed. Use each key once.",
     "jax.experimental.mosaic": "Kernels of one's own come by jax.ffi.",
-    "jax.experimental.ode": _SOLVERS,
     "jax.experimental.pallas": "Kernels of one's own come by jax.ffi.",
     "jax.experimental.rnn": "Use jax.lax.scan.",
     "jax.experimental.serialize_executable": "Use jax.export, or the cache of compiled programs.",

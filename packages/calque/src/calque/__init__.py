@@ -51,7 +51,7 @@ _CHAPTERS = {
             "enable_checks, enable_x64, known_operations, log_compiles, numpy_dtype_promotion, numpy_rank_promotion"
         ),
     },
-    "modules": {"calque": "debug, flatten_util, lax, nn, numpy, random, testing, tree"},
+    "modules": {"calque": "debug, flatten_util, lax, nn, numpy, ode, random, testing, tree"},
 }
 
 _UNLISTED = {  # names outside __all__

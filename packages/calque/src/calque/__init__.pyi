@@ -28,7 +28,7 @@ from calque_core.config import (
     numpy_rank_promotion as numpy_rank_promotion,
 )
 from calque import (
-    debug as debug, flatten_util as flatten_util, lax as lax, nn as nn, numpy as numpy, random as random,
+    debug as debug, flatten_util as flatten_util, lax as lax, nn as nn, numpy as numpy, ode as ode, random as random,
     testing as testing, tree as tree, ad_checkpoint as ad_checkpoint, custom_batching as custom_batching,
     custom_derivatives as custom_derivatives, dtypes as dtypes, errors as errors, image as image, ops as ops,
     scipy as scipy, test_util as test_util, tree_util as tree_util, distributed as distributed, dlpack as dlpack,
@@ -58,5 +58,5 @@ __all__ = [
     "io_callback", "effects_barrier", "check", "CheckError", "config", "checking_leaks", "debug_infs", "debug_nans",
     "default_device", "default_matmul_precision", "disable_jit", "enable_checks", "enable_x64", "known_operations",
     "log_compiles", "numpy_dtype_promotion", "numpy_rank_promotion", "debug", "flatten_util", "lax", "nn", "numpy",
-    "random", "testing", "tree",
+    "ode", "random", "testing", "tree",
 ]

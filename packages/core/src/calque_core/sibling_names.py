@@ -155,7 +155,7 @@ NAMES = {
     ),
     "calque": (
         "P ad_checkpoint custom_batching custom_derivatives debug dtypes errors flatten_util hessian hvp image jacfwd "
-        "jacobian jacrev lax nn numpy ops random scipy test_util testing tree tree_util"
+        "jacobian jacrev lax nn numpy ode ops random scipy test_util testing tree tree_util"
     ),
     "calque_sparse": (
         "Coloring Operand PreparedDerivative Products Sets SparseArray SparsityPattern acyclic_coloring bicoloring "
