@@ -46,6 +46,7 @@ PACKAGES = [
     "calque_numpy.scipy.krylov",
     "calque_numpy.scipy.linalg",
     "calque_numpy.scipy.special",
+    "calque_numpy.scipy.stats",
     "calque_numpy.segments",
     "calque",
     "calque.flatten_util",

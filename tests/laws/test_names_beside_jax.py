@@ -18,7 +18,7 @@ MODULES = [
     "", "lax", "random", "nn", "nn.initializers", "tree", "tree_util", "debug", "dtypes", "errors", "sharding",
     "stages", "profiler", "flatten_util", "custom_derivatives", "custom_batching", "ad_checkpoint", "dlpack",
     "export", "ffi", "image", "ops", "test_util", "numpy.linalg", "numpy.fft", "scipy.linalg",
-    "scipy.optimize", "scipy.sparse.linalg", "scipy.special",
+    "scipy.optimize", "scipy.sparse.linalg", "scipy.special", "scipy.stats",
 ]  # fmt: skip
 
 

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from jax import lax
 
+from calque_core import config
+
 KEY = jax.random.key(0)
 KEYS = jax.random.split(KEY, 3)
 
@@ -101,3 +103,15 @@ def test_a_key_is_no_number():
             f(KEY)
         with pytest.raises(TypeError, match="key"):
             jax.jit(f)(KEY)
+
+
+def test_a_type_of_keys_names_its_generator():
+    key = jax.random.key(0, impl="rbg")
+    assert str(jax.typeof(key)) == "key<rbg>[]"
+    keys = jax.jit(jax.random.split)(key)
+    assert (keys.dtype, keys.shape) == (jax.random.key_dtype("rbg"), (2,))
+    np.testing.assert_array_equal(jax.random.key_data(keys), jax.random.key_data(jax.random.split(key)))
+    assert keys.dtype != jax.random.key(0).dtype
+    with config.default_prng_impl("unsafe_rbg"):
+        assert jax.config.jax_default_prng_impl == "unsafe_rbg"
+        assert str(jax.random.key(0).dtype) == "key<urbg>"

@@ -305,7 +305,7 @@ def test_reports_hold_for_their_block_and_are_no_part_of_the_settings():
         assert config.reports() == (True, "remove_frames", None)
     with config.log_compiles():
         assert config.current() is before
-    assert config.reports() == Reports() == (False, "remove_frames", 2_000_000_000)
+    assert config.reports() == Reports() == (False, "remove_frames", 2_000_000_000, "refuse")
 
 
 def test_an_update_of_a_report_reaches_threads_but_no_block():

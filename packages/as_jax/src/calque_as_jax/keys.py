@@ -18,7 +18,7 @@ import numpy as np
 from calque_core import OwnType, ShapedArray, float0, register_aval, typeof
 from calque_core.engine.numpy_functions import at
 from calque_core.extend import shaped_array
-from calque_numpy.key_arrays import KeyArray, of_keys, prng_key
+from calque_numpy.key_arrays import KEY_WORDS, KeyArray, of_keys, prng_key
 from calque_pytree import tree_map
 
 Value = Any
@@ -26,12 +26,18 @@ Value = Any
 _UINT32 = np.dtype(np.uint32)
 
 
-class KeyDtype:
-    """The dtype of keys, by jax's name; NumPy and `jnp.issubdtype` read its `dtype`."""
+_TAGS = {"threefry2x32": "fry", "rbg": "rbg", "unsafe_rbg": "urbg"}
 
-    name = "key<fry>"
-    dtype = KeyArray(np.zeros(2, np.uint32)).dtype
-    type, itemsize, kind, isbuiltin = prng_key, 8, "V", 0
+
+class KeyDtype:
+    """The dtype of keys of one generator, by jax's name; NumPy and `jnp.issubdtype` read its `dtype`."""
+
+    type, kind, isbuiltin = prng_key, "V", 0
+
+    def __init__(self, impl: str) -> None:
+        self.impl, self.name = impl, f"key<{_TAGS[impl]}>"
+        self.dtype = KeyArray(np.zeros(KEY_WORDS[impl], np.uint32), impl).dtype
+        self.itemsize = self.dtype.itemsize
 
     def __repr__(self) -> str:
         return self.name
@@ -43,7 +49,7 @@ class KeyDtype:
         return hash(self.dtype)
 
 
-KEY_DTYPE = KeyDtype()
+KEY_DTYPES = {impl: KeyDtype(impl) for impl in KEY_WORDS}
 
 
 class Key(KeyArray):
@@ -57,10 +63,10 @@ class Key(KeyArray):
     @property
     def dtype(self) -> Any:
         """The dtype of keys."""
-        return KEY_DTYPE
+        return KEY_DTYPES[self.impl]
 
     def __repr__(self) -> str:
-        return f"Array({self.shape}, dtype={KEY_DTYPE}) overlaying:\n{self.words}"
+        return f"Array({self.shape}, dtype={self.dtype}) overlaying:\n{self.words}"
 
     @property
     def at(self) -> Updates:
@@ -82,29 +88,36 @@ def _is_node(x: Value) -> bool:
 
 
 def _as_leaf(x: Value) -> Value:
-    return Key(x.words) if type(x) is KeyArray else x
+    return Key(x.words, x.impl) if type(x) is KeyArray else x
 
 
 @dataclass(frozen=True)
 class KeyType(OwnType):
-    """The type of keys: their shape."""
+    """The type of keys: their shape and their generator."""
 
     shape: tuple[int, ...]
+    impl: str = "threefry2x32"
 
     @classmethod
     def of(cls, value: Value) -> Self:
         """Return the type of keys."""
-        made: Self = _key_type(cls, typeof(value.words).shape)
+        made: Self = _key_type(cls, typeof(value.words).shape, value.impl)
         return made
 
     def arrays(self) -> dict[str, ShapedArray]:
         """Return the type of the words."""
-        return {"words": shaped_array((*self.shape, 2), _UINT32)}
+        return {"words": shaped_array((*self.shape, KEY_WORDS[self.impl]), _UINT32)}
+
+    def make(self, **arrays: Value) -> Key:
+        """Return keys with these words."""
+        return Key(arrays["words"], self.impl)
 
     @property
     def dtype(self) -> Any:
         """The dtype of keys."""
-        return KEY_DTYPE
+        return KEY_DTYPES[self.impl]
+
+    kind = "V"
 
     @property
     def ndim(self) -> int:
@@ -126,16 +139,15 @@ class KeyType(OwnType):
         >>> KeyType((3,))
         key<fry>[3]
         """
-        return f"key<fry>[{','.join(map(str, self.shape))}]"
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
 
 
 @lru_cache(maxsize=1 << 10)  # a fifth of the time of a warm call of a jitted function
-def _key_type(kind: Any, shape: tuple[int, ...]) -> Any:
-    return kind(shape[:-1])
+def _key_type(kind: Any, shape: tuple[int, ...], impl: str) -> Any:
+    return kind(shape[:-1], impl)
 
 
 register_aval(Key, KeyType)
-register_aval(KeyType, lambda aval: aval)  # the type stands in for keys where a program is compiled ahead of time
 
 
 class Updates:
@@ -149,13 +161,13 @@ class Updates:
     def __getitem__(self, index: Any) -> Updates:
         return Updates(self.keys, index)
 
-    def get(self, **options: Any) -> Key:
+    def get(self, **options: Any) -> KeyArray:
         """Return the keys at the index."""
-        return Key(self._words().get(**options))
+        return self.keys.with_words(self._words().get(**options))
 
-    def set(self, values: Key, **options: Any) -> Key:
+    def set(self, values: Key, **options: Any) -> KeyArray:
         """Return the keys with other keys at the index."""
-        return Key(self._words().set(values.words, **options))
+        return self.keys.with_words(self._words().set(values.words, **options))
 
     def _words(self) -> Any:
         each = self.index if isinstance(self.index, tuple) else (self.index,)

@@ -230,13 +230,15 @@ def disable_jit(value: bool = True) -> scope:
 
 
 def numpy_dtype_promotion(value: str) -> scope:
-    """Promote operands of different dtypes ("standard", the default), or refuse them ("strict"), for a `with` block.
+    """Promote operands as NumPy does ("standard", the default), by kind ("by_kind"), or refuse ("strict") their dtypes.
 
-    A Python scalar takes the dtype of the other operand in both cases, and `result_type` never refuses.  An
+    It holds for a `with` block.  By kind, an integer beside a float takes the float's dtype, and becomes float32 where
+    a float is computed, float64 if it has 64 bits; a Python float beside an integer without axes is still weak.
+    A Python scalar takes the dtype of the other operand in all cases, and `result_type` never refuses.  An
     operation that documents a conversion, as division of integers does, still makes it.  The setting holds for Python's
     operators and for functions of `lax` and NumPy that the program itself calls, not for the operations inside of a
     function or a rule; NumPy's own functions of ndarrays alone ignore it.
-    Raises: ValueError if `value` is neither; TypeError, inside the block, for operands of different dtypes.
+    Raises: ValueError if `value` is none of these; TypeError, inside the block, for operands of different dtypes.
 
     >>> import numpy as np
     >>> from calque_core import lax
@@ -283,6 +285,20 @@ def default_matmul_precision(value: str | None) -> scope:
     return scope("default_matmul_precision", value)
 
 
+def default_prng_impl(value: str) -> scope:
+    """Make random keys of this generator where `impl` is not given, for a `with` block.
+
+    "threefry2x32", the default, "rbg" or "unsafe_rbg"; bare keys of four words are of this generator, too.
+    Raises: ValueError if `value` is none of these.
+
+    >>> from calque_core.config import current, default_prng_impl
+    >>> with default_prng_impl("rbg"):
+    ...     current().default_prng_impl
+    'rbg'
+    """
+    return scope("default_prng_impl", value)
+
+
 def checking_leaks(value: bool = True) -> scope:
     """Raise where a transformation ends and something still refers to one of its tracers, for a `with` block.
 
@@ -327,6 +343,18 @@ def set_mesh(mesh: Any) -> scope:
     AbstractMesh('i': 2)
     """
     return scope("mesh", mesh)
+
+
+def get_mesh() -> Any:
+    """Return the mesh of the block `set_mesh`, or None.
+
+    >>> from calque_core import AbstractMesh
+    >>> from calque_core.config import get_mesh, set_mesh
+    >>> with set_mesh(AbstractMesh((2,), ("i",))):
+    ...     get_mesh()
+    AbstractMesh('i': 2)
+    """
+    return current().mesh
 
 
 def cpu_devices(count: int) -> None:

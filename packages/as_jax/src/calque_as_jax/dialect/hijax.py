@@ -59,14 +59,14 @@ class AvalMutableQDD:
         self.aval, self.mutable_qdd = aval, mutable_qdd
 
 
-class aval_property:  # noqa: N801  # jax's name
+class aval_property:  # jax's name
     """A property of tracers that their type defines."""
 
     def __init__(self, fget: Any) -> None:
         self.fget = fget
 
 
-class aval_method:  # noqa: N801  # jax's name
+class aval_method:  # jax's name
     """A method of tracers that their type defines."""
 
     def __init__(self, fun: Any) -> None:

@@ -6,19 +6,23 @@ client needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from calque_as_jax.names import VERSION
 from calque_core import effects_barrier, typeof
+from calque_core.extend import is_float
+from calque_numpy import finfo
+from calque_pytree import tree_map
 from calque_xla_backend import default_backend, devices
+from calque_xla_backend.runtime.clients import started_clients
 
 __all__ = [
-    "AbstractRef", "LiteralArray", "TypedNdArray", "api_boundary", "apply_primitive", "backends",
+    "LiteralArray", "TypedNdArray", "api_boundary", "apply_primitive", "backends",
     "canonicalize_dtype_handlers", "check_close", "get_backend", "include_frame", "pytype_aval_mappings",
-    "register_exclusion", "version", "wait_for_tokens",
+    "register_exclusion", "started_backends", "version", "wait_for_tokens",
 ]  # fmt: skip
 
 version = VERSION
@@ -34,10 +38,6 @@ class TypedNdArray:
 
 
 LiteralArray = TypedNdArray
-
-
-class AbstractRef:
-    """The type of a mutable reference; no value has it."""
 
 
 def register_exclusion(path: str) -> None:
@@ -56,9 +56,23 @@ def include_frame(frame: Any) -> bool:
     return True
 
 
-def check_close(a: Any, b: Any, atol: float = 1e-6, rtol: float = 1e-6, err_msg: str = "") -> None:
-    """Raise AssertionError if two arrays differ by more than a tolerance."""
-    np.testing.assert_allclose(np.asarray(a), np.asarray(b), atol=atol, rtol=rtol, err_msg=err_msg)
+def check_close(a: Any, b: Any, atol: Any = None, rtol: Any = None, err_msg: str = "") -> None:
+    """Raise AssertionError if two pytrees of arrays differ by more than a tolerance, a number or one for each dtype."""
+
+    def check_leaf(a: Any, b: Any) -> None:
+        dtypes = [typeof(x).dtype for x in (a, b)]
+        limits = [max(_tolerance(dtype, limit) for dtype in dtypes) for limit in (atol, rtol)]
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), atol=limits[0], rtol=limits[1], err_msg=err_msg)
+
+    tree_map(check_leaf, a, b)
+
+
+def _tolerance(dtype: Any, limit: Any) -> float:
+    """Return the tolerance for a dtype; the default is that of the rounding of about ten operations."""
+    default = 10 * float(finfo(dtype).eps) if is_float(dtype) else 0.0
+    if isinstance(limit, dict):
+        return float({np.dtype(kind): value for kind, value in limit.items()}.get(dtype, default))
+    return default if limit is None else float(limit)
 
 
 def get_backend(platform: str | None = None) -> Any:
@@ -69,6 +83,22 @@ def get_backend(platform: str | None = None) -> Any:
 def backends() -> dict[str, Any]:
     """Return the client of the default platform by its name."""
     return {default_backend(): get_backend()}
+
+
+class StartedClients(Mapping[str, Any]):
+    """The clients that run, by the names of their platforms: reading it starts none."""
+
+    def __getitem__(self, platform: str) -> Any:
+        return {client.platform: client for client in started_clients()}[platform]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([client.platform for client in started_clients()])
+
+    def __len__(self) -> int:
+        return len(started_clients())
+
+
+started_backends = StartedClients()
 
 
 def apply_primitive(primitive: Any, *args: Any, **params: Any) -> Any:

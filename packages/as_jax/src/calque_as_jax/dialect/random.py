@@ -11,29 +11,20 @@ __all__ = ["PRNGKey", "key", "key_dtype"]
 
 
 def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
-    """Return a typed key from a seed; threefry is the one generator."""
-    _check(impl)
+    """Return a typed key from a seed."""
     del dtype
-    return to_arrays(crandom.key(seed))
+    return to_arrays(crandom.key(seed, impl=impl))
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
-    """Return a key from a seed, as an array of two uint32.
+    """Return a key from a seed, as an array of its words.
 
     >>> PRNGKey(0)
     Array([0, 0], dtype=uint32)
     """
-    _check(impl)
-    return to_arrays(crandom.PRNGKey(seed))
-
-
-def _check(impl: Any) -> None:
-    """Refuse generators other than threefry."""
-    if impl is not None and "threefry" not in str(impl):
-        raise ValueError(f"jax.random got impl={impl!r}, a generator that calque lacks. Use 'threefry2x32'.")
+    return to_arrays(crandom.PRNGKey(seed, impl=impl))
 
 
 def key_dtype(impl: Any = None) -> Any:
     """Return the dtype of typed keys."""
-    _check(impl)
-    return crandom.key(0).dtype
+    return key(0, impl=impl).dtype

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 import calque
-from calque_core import Mesh, config
-from calque_xla_backend import NamedSharding, SingleDeviceSharding, devices
+from calque_core import Mesh
+from calque_core.config import get_mesh
+from calque_xla_backend import NamedSharding, devices
 
-__all__ = [
-    "AxisType", "Format", "Mesh", "NamedSharding", "PositionalSharding", "Sharding", "create_device_mesh", "get_abstract_mesh",
-    "get_mesh", "make_mesh",
-]  # fmt: skip
+__all__ = ["AxisType", "Format", "Mesh", "PositionalSharding", "create_device_mesh", "get_abstract_mesh", "make_mesh"]
 
 
 class AxisType(enum.Enum):
@@ -26,23 +24,7 @@ class AxisType(enum.Enum):
     Manual = enum.auto()
 
 
-class _ShardingType(type):
-    """The type of `Sharding`: all classes of shardings are subclasses."""
-
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, (NamedSharding, SingleDeviceSharding))
-
-
-class Sharding(metaclass=_ShardingType):
-    """Where the elements of an array are."""
-
-
 PositionalSharding = NamedSharding
-
-
-def get_mesh() -> Any:
-    """Return the mesh of the block `set_mesh`, or None."""
-    return config.current().mesh
 
 
 get_abstract_mesh = get_mesh

@@ -11,11 +11,10 @@ from typing import Any
 
 import calque
 from calque_as_jax.dialect.core import ClosedJaxpr
-from calque_as_jax.dialect.types import ShapeDtypeStruct
+from calque_as_jax.dialect.types import ShapeDtypeStruct, struct_of
 from calque_as_jax.values import to_array, tree_to_arrays
 from calque_core import eval_shape as core_eval_shape
 from calque_core import make_jaxpr as core_make_jaxpr
-from calque_core.engine import stand_in_of
 from calque_pytree import Partial, tree_flatten, tree_leaves, tree_map
 
 __all__ = [
@@ -52,7 +51,14 @@ jacfwd = _on_arrays(calque.jacfwd)
 jacrev = _on_arrays(calque.jacrev)
 jacobian = jacrev
 hessian = _on_arrays(calque.hessian)
-pmap = _on_arrays(calque.pmap)
+
+
+def pmap(fun: Function, axis_name: Any = None, *, backend: str | None = None, **options: Any) -> Function:
+    """Return `fun`, mapped over an axis of its arguments, one element on each device of a platform."""
+    options.pop("global_arg_shapes", None)
+    if backend is not None and options.get("devices") is None:
+        options["devices"] = calque.devices(backend)
+    return _returning_arrays(calque.pmap(fun, axis_name, **options))
 
 
 def vmap(
@@ -153,7 +159,7 @@ def _with_structs(evaluate: Function, fun: Function, args: Any, kwargs: Any) -> 
         return [leaf for leaf in leaves if not isinstance(leaf, ShapeDtypeStruct)]
 
     traced.__name__ = getattr(fun, "__name__", "traced")
-    types = iter(evaluate(traced, *args, **kwargs))
+    types = map(struct_of, evaluate(traced, *args, **kwargs))
     tree, structs = kept
     return tree.unflatten([next(types) if struct is None else struct for struct in structs])
 
@@ -173,7 +179,7 @@ def make_jaxpr(
 
         jaxpr = core_make_jaxpr(structured, static_argnums, axis_env=axis_env, **options)(*args, **kwargs)
         closed = ClosedJaxpr(jaxpr, jaxpr.consts)
-        structs = [stand_in_of(aval) for aval in jaxpr.out_avals]
+        structs = [*map(struct_of, jaxpr.out_avals)]
         return (closed, trees[0].unflatten(structs)) if return_shape else closed
 
     return staged

@@ -21,10 +21,15 @@ from calque_core.engine import (
     add_remedy,
     arg_names,
     array_leaves,
+    close_over_references,
     copy_writable,
+    discharge_programs,
+    is_reference,
     join_constants,
+    named_after,
     narrow,
     program_of,
+    reference_types,
     static_arguments,
     transform_of,
     with_static,
@@ -98,6 +103,11 @@ def checkpoint(
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         statics, dynamic = static.split(args, kwargs)
         leaves, in_tree = tree_flatten(dynamic)
+        if reference_types and any(map(is_reference, leaves)):
+            on_dynamic = named_after(fun)(lambda args, kwargs: with_static(fun, "checkpoint", statics)(*args, **kwargs))
+            (closed,), arrays = close_over_references([on_dynamic], dynamic)
+            inner: Any = checkpoint(closed, prevent_cse=prevent_cse, policy=policy)
+            return inner(*arrays)
         names = functools.partial(arg_names, fun, *dynamic)
         _check_leaves(leaves, names, caller)
         call = FlatFunction(with_static(fun, "checkpoint", statics), in_tree, "checkpoint")
@@ -112,8 +122,9 @@ def checkpoint(
         if policy is not None:
             # A policy may be a new object at each call; memos by policy live on this copy, and die with it.
             staged = staged.replace()
-        (jaxpr,), captured = join_constants([staged])
-        return out_tree.unflatten(remat_p.bind(*captured, *leaves, jaxpr=jaxpr, **how))
+        pure = discharge_programs(*join_constants([staged]))
+        outs = remat_p.bind(*pure.arrays, *leaves, jaxpr=pure.programs[0], **how)
+        return out_tree.unflatten(pure.results(outs))
 
     return checkpointed
 

@@ -326,7 +326,7 @@ def flat_batch(call: CustomCall, rule: Callable[..., Any]) -> BatchRule:
         args = call.signature.merged(call.statics, call.in_tree.unflatten(leaves))
         mapped = call.signature.merged([False] * len(call.statics), call.in_tree.unflatten(is_mapped))
         who = call.rule_name("batching rule", rule)
-        returned = call_function(rule, "the batching rule", size, tuple(mapped), *args)
+        returned = call_function(rule, "the batching rule", size, list(mapped), *args)
         out, is_batched = returned_pair(who, returned, "whether it is batched")
         outs, tree = tree_flatten(out)
         try:

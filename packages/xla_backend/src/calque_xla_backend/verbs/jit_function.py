@@ -11,18 +11,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_core import ShapeDtypeStruct, evaluation, is_tracer, rule_epoch, typeof
+from calque_core import Jaxpr, ShapeDtypeStruct, evaluation, is_tracer, rule_epoch, typeof
 from calque_core.engine import (
     arg_names,
     as_stand_in,
     each_one_value,
     here,
     is_debugging,
+    is_reference,
     lower_values,
     narrow,
     own_types,
 )
-from calque_core.extend import describe_function, run_program
+from calque_core.extend import describe_function, run_program, where
 from calque_core.lax import jit_p
 from calque_xla_backend.calls.call import Call, TracedCall
 from calque_xla_backend.calls.compiled import CompiledCall
@@ -90,11 +91,14 @@ class JitFunction:
     def _run(self, call: Call) -> Any:
         """Run the compiled program; the first call for these types compiles it."""
         if is_debugging():
-            return self._run_by_compiler(call)
+            return self._run_by_compiler(call, self._trace(call))
         epoch, key = rule_epoch(), call.key(self._types(call))
         compiled = self.programs.by_types.get(key)
         if compiled is None:
-            compiled = self.programs.by_types[key] = self._compile(call)
+            traced = self._trace(call)
+            if traced.written is not None:  # references are read before the program, and written after it
+                return self._run_by_compiler(call, traced)
+            compiled = self.programs.by_types[key] = self._compile(call, traced)
         arrays = compiled.arrays(call.leaves)
         if compiled.bounds:
             self._check_bounds(compiled, call, arrays)
@@ -109,14 +113,17 @@ class JitFunction:
 
         check_fit(compiled.bounds, arrays, f"jit of {describe_function(self.traced.fun)}", names)
 
-    def _run_by_compiler(self, call: Call) -> Any:
+    def _trace(self, call: Call) -> TracedCall:
+        self._check_values(call)
+        return self.traced.trace(call)
+
+    def _run_by_compiler(self, call: Call, traced: TracedCall) -> Any:
         """Run the program by its compiler, which checks results where settings ask.
 
         It may run the program again, so nothing is donated.
         """
-        self._check_values(call)
-        traced = self.traced.trace(call)
-        return traced.out_tree.unflatten(self.compiler(traced.jaxpr, call.leaves))
+        pure = traced.on(call.leaves, self.traced.fun)
+        return traced.out_tree.unflatten(pure.results(self.compiler(traced.jaxpr, pure.arrays)))
 
     def _types(self, call: Call) -> tuple[Any, ...]:
         try:
@@ -125,10 +132,8 @@ class JitFunction:
             pass  # outside of this block, so that the error that names the argument has no second error as its context
         return self.traced.avals(call)
 
-    def _compile(self, call: Call) -> CompiledCall:
+    def _compile(self, call: Call, traced: TracedCall) -> CompiledCall:
         """Return the compiled program, of the arrays of values of own types."""
-        self._check_values(call)
-        traced = self.traced.trace(call)
         place, jaxpr = self.place(call, traced), lower_values(traced.jaxpr)
         donated, own = self.donated.leaves(call.dynamic[0], call.in_tree), own_leaves(traced.jaxpr)
         donated = donated if own is None else own.positions(donated)
@@ -158,11 +163,16 @@ class JitFunction:
     def _bind(self, call: Call) -> Any:
         """Return the result under the current trace: one equation, or with `inline` the function's own equations."""
         call = call._replace(leaves=[*narrow(call.leaves)])
-        jaxpr, captured, _, out_tree = self.traced.trace(call)
-        operands = [*captured, *call.leaves]
+        traced = self.traced.trace(call)
+        if traced.written is None:
+            return traced.out_tree.unflatten(self._equation(traced.jaxpr, [*traced.captured, *call.leaves]))
+        pure = traced.on(call.leaves, self.traced.fun)
+        return traced.out_tree.unflatten(pure.results(self._equation(traced.jaxpr, pure.arrays)))
+
+    def _equation(self, jaxpr: Jaxpr, operands: Sequence[Value]) -> list[Value]:
         if self.inline:
-            return out_tree.unflatten(run_program(jaxpr, operands))
-        return out_tree.unflatten(jit_p.bind(*operands, jaxpr=jaxpr, name=self.name, compiler=self.compiler))
+            return run_program(jaxpr, operands)
+        return jit_p.bind(*operands, jaxpr=jaxpr, name=self.name, compiler=self.compiler)  # type: ignore[no-any-return]
 
     def trace(self, *args: Value, **kwargs: Value) -> Traced:
         """Return the function traced for arguments of these types.
@@ -170,8 +180,14 @@ class JitFunction:
         The arguments are arrays, or `ShapeDtypeStruct`s or other objects with a shape and a dtype, in any pytrees.
         """
         call = self.traced.call(*self.traced.split(args, kwargs))
+        refused = any(map(is_reference, call.leaves))
         call = call._replace(leaves=[as_stand_in(x) for x in call.leaves])
         traced = self.traced.trace(call)
+        if refused or traced.written is not None:
+            raise TypeError(
+                f"jit of {describe_function(self.traced.fun)}{where()}: trace and lower take no references. Pass "
+                "arrays, and make references inside the function."
+            )
         signature = signature_of(self.traced.fun, call, traced)
         place = self.place(call, traced)
         donated = self.donated.leaves(call.dynamic[0], call.in_tree)

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 from jaxlib.mlir import ir
 
 from calque_core import CapturedConstant, Jaxpr, api_boundary, captured_constants
@@ -29,7 +28,6 @@ from calque_core.engine import (
     has_own_values,
     here,
     is_debugging,
-    lower_avals,
     lower_values,
     stand_in_of,
 )
@@ -55,12 +53,23 @@ Texts = dict[str, Callable[[], str]]
 _FROM_STAGE = {"stablehlo": "lower()", "hlo": "lower()", "optimized_hlo": "lower().compile()"}
 
 
-class ArgInfo(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ArgInfo:
     """The type of an array among the arguments, and whether the program may overwrite it."""
 
-    shape: Shape
-    dtype: np.dtype[Any]
+    aval: Any
     donated: bool
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the array."""
+        shape: Shape = self.aval.shape
+        return shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the array."""
+        return self.aval.dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +122,21 @@ class Stage(Uncopied):
         return self._origin.call.out_tree
 
     @property
-    def args_info(self) -> dict[str, ArgInfo]:
-        """The type of each array among the arguments, by its path: `params['w']`, in the order of the leaves.
+    def args_info(self) -> Any:
+        """The type of each array among the arguments, and whether it is donated: a pair like `(args, kwargs)`."""
+        donated = self._origin.donated
+        avals = enumerate(self._origin.signature.avals)
+        return self.in_tree.unflatten([ArgInfo(aval, i in donated) for i, aval in avals])
 
-        A dict, and not the user's own containers: their classes need not accept anything but arrays.
-        """
-        signature, own = self._origin.signature, own_leaves(self.jaxpr)
-        donated = self._origin.donated if own is None else own.positions(self._origin.donated)
-        pairs = zip(self._names(), (array for aval in signature.avals for array in lower_avals(aval)))
-        return {name: ArgInfo(aval.shape, aval.dtype, i in donated) for i, (name, aval) in enumerate(pairs)}
+    @property
+    def in_avals(self) -> Any:
+        """The types of the arguments: a pair like `(args, kwargs)`."""
+        return self.in_tree.unflatten(self._origin.signature.avals)
+
+    @property
+    def out_avals(self) -> Any:
+        """The types of the results: a pytree like the result."""
+        return self.out_tree.unflatten(self.jaxpr.out_avals)
 
     def _names(self) -> Sequence[str]:
         names, own = self._origin.signature.names, own_leaves(self.jaxpr)
@@ -132,13 +147,14 @@ class Stage(Uncopied):
         """The result as a pytree of `ShapeDtypeStruct`, as `eval_shape` returns it."""
         return self.out_tree.unflatten([stand_in_of(aval) for aval in self.jaxpr.out_avals])
 
-    def as_text(self, dialect: str | None = None) -> str:
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """Return the program as text, by default in the newest form that the stage has.
 
-        `dialect` is "jaxpr", "stablehlo" and "hlo" after `lower()`, "optimized_hlo" after `compile()`.
+        `dialect` is "jaxpr", "stablehlo" and "hlo" after `lower()`, "optimized_hlo" after `compile()`.  `debug_info`
+        adds the places in the user's program to "stablehlo".
         Raises: ValueError that lists the dialects of this stage.
         """
-        texts = self._texts()
+        texts = self._texts(debug_info)
         make = texts.get(dialect or list(texts)[-1])
         if make is None:
             later = f" It exists after {_FROM_STAGE[dialect]}." if dialect in _FROM_STAGE else ""
@@ -148,7 +164,7 @@ class Stage(Uncopied):
             )
         return make()
 
-    def _texts(self) -> Texts:
+    def _texts(self, debug_info: bool = False) -> Texts:
         """Return the functions that make the texts, by dialect; the last one is the default."""
         return {"jaxpr": lambda: str(self.jaxpr)}
 
@@ -259,11 +275,11 @@ class Lowered(Stage):
                 )
             return Compiled(self, compiler.program_of(self._program, place), place)
 
-    def _texts(self) -> Texts:
+    def _texts(self, debug_info: bool = False) -> Texts:
         return {
             **super()._texts(),
             "hlo": lambda: hlo_text(self.compiler_ir()),
-            "stablehlo": lambda: str(self.compiler_ir()),
+            "stablehlo": lambda: str(self.compiler_ir().operation.get_asm(enable_debug_info=debug_info)),
         }
 
 
@@ -353,8 +369,8 @@ class Compiled(Stage):
         """Return jaxlib's executable."""
         return self._program.executable
 
-    def _texts(self) -> Texts:
+    def _texts(self, debug_info: bool = False) -> Texts:
         return {
-            **self._lowered._texts(),
+            **self._lowered._texts(debug_info),
             "optimized_hlo": lambda: optimized_hlo_text(self._program.executable),
         }

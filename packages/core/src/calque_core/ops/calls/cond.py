@@ -42,6 +42,7 @@ from calque_core.ops.elementwise.convert import convert_element_type, narrow
 from calque_core.ops.elementwise.weakness import convert_to, reaches
 from calque_core.ops.meshes.varying import as_varying, fit_branches, fit_operands
 from calque_core.passes.dead_code import dce_jaxpr
+from calque_core.passes.discharge import Discharged, close_over_references, discharge_programs
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import settings_key
 from calque_core.staging.stage import JaxprTrace, stage
@@ -211,15 +212,18 @@ def _choose(
     """Trace the functions, bring their results to one type, and bind `cond`."""
     if batched not in BATCHED:
         raise ValueError(f"{verb}{where()} got batched={batched!r}. Use one of {', '.join(map(repr, BATCHED))}.")
+    functions, operands = close_over_references(functions, operands)
     leaves, in_tree = operand_leaves(verb, functions[-1], operands)
     if here().settings.disable_jit and known(index) is not unknown:
         operands, _ = in_tree.unflatten(leaves)
         return copy_writable_tree(functions[int(known(index))](*operands))
-    branches, consts, out_tree = stage_branches(verb, functions, leaves, in_tree)
+    pure, out_tree = stage_branches(verb, functions, leaves, in_tree)
     vma = typeof(index).vma  # operands vary along them too, so that no branch sums the cotangents of all positions
-    consts, leaves = fit_operands(consts, [vma] * len(consts)), fit_operands(leaves, [vma] * len(leaves))
+    consts = fit_operands(pure.arrays, [vma] * len(pure.operands))
+    leaves = fit_operands(leaves, [vma] * len(leaves))
+    branches = tuple(pure.programs)
     outs = cond_p.bind(convert_element_type(index, np.int32), *consts, *leaves, branches=branches, batched=batched)
-    return out_tree.unflatten(copy_shared(outs, consts, leaves))
+    return out_tree.unflatten(copy_shared(pure.results(outs), consts, leaves))
 
 
 def operand_leaves(verb: str, fun: Callable[..., Any], operands: Sequence[Any]) -> tuple[list[Value], PyTreeDef]:
@@ -232,14 +236,14 @@ def operand_leaves(verb: str, fun: Callable[..., Any], operands: Sequence[Any]) 
 
 def stage_branches(
     verb: str, functions: Sequence[Callable[..., Any]], leaves: Sequence[Value], in_tree: PyTreeDef
-) -> tuple[tuple[Jaxpr, ...], list[Value], PyTreeDef]:
-    """Return the programs of functions with results of one type, their common constants, and the output tree."""
+) -> tuple[Discharged, PyTreeDef]:
+    """Return the programs of functions with results of one type, with their common constants, and the output tree."""
     avals = [typeof(x) for x in leaves]
     staged = [stage_once(verb, fun, in_tree, avals) for fun in functions]
     jaxprs = [jaxpr for jaxpr, _ in staged]
     out_tree = _check_structures(verb, functions, [tree for _, tree in staged])
     branches, consts = join_constants(detach(unify_results(verb, functions, jaxprs, out_tree)))
-    return branches, consts, out_tree
+    return discharge_programs(branches, consts), out_tree
 
 
 def _check_predicate(pred: Value) -> None:

@@ -30,6 +30,7 @@ from calque_core.ops.calls.loops import (
     carry_leaves,
     check_carry,
     check_step,
+    discharge_bodies,
     loop_name,
     trace_step,
     with_carry_types,
@@ -215,16 +216,18 @@ def _bind_traced(
     carry = list(map(as_carry, carry, types))
     _, ys_tree = _split_pair(caller, f, body.out_tree)
     jaxpr = with_carry_types(caller, describe_function(f), body.jaxpr, carry_tree.unflatten(types))
+    (body,), written = discharge_bodies(body._replace(jaxpr=jaxpr))
     outs = scan_p.bind(
         *body.consts,
+        *written.contents,
         *carry,
         *xs,
-        jaxpr=jaxpr,
-        num_carry=len(carry),
+        jaxpr=body.jaxpr,
+        num_carry=len(written.references) + len(carry),
         num_consts=len(body.consts),
         **options,
     )
-    return copy_shared(outs, body.consts, carry, xs), ys_tree
+    return copy_shared(written.results(outs), body.consts, carry, xs), ys_tree
 
 
 def _run_by_python(

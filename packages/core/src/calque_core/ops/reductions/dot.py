@@ -17,7 +17,14 @@ import numpy as np
 from calque_core.context import here
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
+from calque_core.ops.elementwise.convert import convert_element_type
 from calque_core.ops.elementwise.operands import check_dtypes
+from calque_core.ops.reductions.dot_algorithms import (
+    Algorithm,
+    DotAlgorithmPreset,
+    algorithm_dtypes,
+    algorithm_of,
+)
 from calque_core.ops.shapes.axes import canonical_axis, integers
 from calque_core.ops.shapes.create import dtype_argument
 from calque_core.ops.shapes.shape import of_one_dtype
@@ -50,7 +57,8 @@ class Precision(Enum):
 
 
 Precisions = tuple[Precision, Precision]
-PrecisionLike = Precision | str | Sequence[Precision | str] | None
+PrecisionLike = Precision | str | Sequence[Precision | str] | Algorithm | None
+ProductPrecision = Precisions | Algorithm
 _OTHER_NAMES = {  # of dtypes in which an accelerator computes
     "fastest": "default", "bfloat16": "default", "tensorfloat32": "high", "bfloat16_3x": "high", "float32": "highest",
 }  # fmt: skip
@@ -64,7 +72,7 @@ def dot_general_abstract_eval(
     rhs_aval: ShapedArray,
     *,
     dimension_numbers: DotDimensionNumbers,
-    precision: Precisions | None,
+    precision: ProductPrecision | None,
     preferred_element_type: np.dtype[Any] | None,
 ) -> ShapedArray:
     check_product_dtypes("dot_general", lhs_aval, rhs_aval, preferred_element_type)
@@ -142,7 +150,7 @@ def dot_general_impl(
     rhs: Value,
     *,
     dimension_numbers: DotDimensionNumbers,
-    precision: Precisions | None,
+    precision: ProductPrecision | None,
     preferred_element_type: np.dtype[Any] | None,
 ) -> Value:
     lhs, rhs = np.asarray(lhs), np.asarray(rhs)
@@ -168,7 +176,7 @@ def dot_general_impl_for_types(
     rhs_aval: ShapedArray,
     *,
     dimension_numbers: DotDimensionNumbers,
-    precision: Precisions | None,
+    precision: ProductPrecision | None,
     preferred_element_type: np.dtype[Any] | None,
 ) -> Callable[[Value, Value], Value] | None:
     is_plain = preferred_element_type is None and lhs_aval.dtype.isbuiltin != REGISTERED
@@ -229,7 +237,8 @@ def dot_general(
     `dimension_numbers` is ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)); contracted axes are summed
     over, batch axes are kept side by side.
     `precision` is one `Precision` or its name, or one per operand; None is that of `config.default_matmul_precision`,
-    by default the highest, so that accelerators give the values that evaluation gives.
+    by default the highest, so that accelerators give the values that evaluation gives.  It may be a `DotAlgorithm`, a
+    `DotAlgorithmPreset` or its name, too: the operands are converted to what it reads, and the sums to the result.
     Shapes: lhs [batch, contracted, m], rhs [batch, contracted, n], in any order of axes -> [*batch, *m, *n].
     Dtype: promoted, or `preferred_element_type`; sums are computed in the wider of the two.
     Raises: ShapeError if paired axes differ in size or number; ValueError if an axis is out of range or named twice, or
@@ -241,14 +250,41 @@ def dot_general(
     array([3., 4.])
     """
     lhs, rhs = of_one_dtype("dot_general", lhs, rhs)
+    preferred, algorithm = optional_dtype(preferred_element_type), algorithm_of(precision)
+    if algorithm is DotAlgorithmPreset.DEFAULT:
+        return dot_general(lhs, rhs, dimension_numbers, Precision.DEFAULT, preferred)
+    if algorithm is None:
+        return _product(lhs, rhs, dimension_numbers, stated_precision("dot_general", precision), preferred)
+    operand = typeof(lhs).dtype
+    result = operand if preferred is None else preferred
+    read, sums = algorithm_dtypes("dot_general", algorithm, operand, result)
+    lhs, rhs = convert_element_type(lhs, read), convert_element_type(rhs, read)
+    return convert_element_type(_product(lhs, rhs, dimension_numbers, algorithm, sums), result)
+
+
+def _product(
+    lhs: Value, rhs: Value, numbers: StatedDimensionNumbers, precision: ProductPrecision | None, preferred: Any
+) -> Value:
     lhs_aval, rhs_aval = typeof(lhs), typeof(rhs)
     params: Params = {
-        "dimension_numbers": _canonical_dimensions(lhs_aval.ndim, rhs_aval.ndim, dimension_numbers),
-        "precision": stated_precision("dot_general", precision),
-        "preferred_element_type": optional_dtype(preferred_element_type),
+        "dimension_numbers": canonical_dimensions(lhs_aval.ndim, rhs_aval.ndim, numbers),
+        "precision": precision,
+        "preferred_element_type": preferred,
     }
     dot_general_p.abstract(lhs_aval, rhs_aval, **params)
     return dot_general_p.bind(lhs, rhs, **params)
+
+
+def swapped_precision(precision: ProductPrecision | None) -> ProductPrecision | None:
+    """Return the precision of a product whose operands are exchanged.
+
+    >>> from calque_core.engine import swapped_precision
+    >>> from calque_core.lax import Precision
+    >>> swapped_precision((Precision.HIGH, Precision.DEFAULT))
+    (<Precision.DEFAULT: 'default'>, <Precision.HIGH: 'high'>)
+    """
+    is_pair = precision is not None and algorithm_of(precision) is None
+    return precision[::-1] if is_pair else precision  # type: ignore[index, return-value]
 
 
 def optional_dtype(dtype: Any) -> np.dtype[Any] | None:
@@ -290,7 +326,7 @@ def canonical_precision(name: str, precision: PrecisionLike) -> Precisions:
     return lhs, rhs
 
 
-def _canonical_dimensions(lhs_ndim: int, rhs_ndim: int, numbers: StatedDimensionNumbers) -> DotDimensionNumbers:
+def canonical_dimensions(lhs_ndim: int, rhs_ndim: int, numbers: StatedDimensionNumbers) -> DotDimensionNumbers:
     """Return the dimension numbers as tuples of non-negative integers; from a cache if they are tuples already."""
     try:
         hash(numbers)
