@@ -70,6 +70,7 @@ MODULES = [
     "calque_numpy.segments",
     "calque",
     "calque.flatten_util",
+    "calque.ode",
     "calque.scipy.optimize",
     "calque.testing",
     "calque.tree",

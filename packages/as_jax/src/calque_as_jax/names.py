@@ -68,6 +68,7 @@ MODULES = {
     "jax.experimental.layout": Row(),
     "jax.experimental.mesh_utils": Row((), (f"{_DIALECT}.sharding",)),
     "jax.experimental.multihost_utils": Row(("calque.multihost",)),
+    "jax.experimental.ode": Row(("calque.ode",), converts=True),
     "jax.experimental.pjit": Row((), (f"{_DIALECT}.experimental",)),
     "jax.experimental.shard_map": Row((), (f"{_DIALECT}.experimental",)),
     "jax.experimental.sparse": Row((), (f"{_DIALECT}.sparse",)),
@@ -170,7 +171,6 @@ _GUARDS = "Transfers are not guarded here. Leave the guard out."
 _LAYOUTS = "Layouts are XLA's choice here. Leave them out."
 _SHARDING_BY_TYPE = "Shardings by types are absent. Use jax.lax.with_sharding_constraint."
 _SPARSE = "A sparse operator is a function: use jax.lax.custom_linear_solve or segment_sum."
-_SOLVERS = "Use the loops of the page 'Solvers of differential equations', or SciPy."
 
 ABSENT = {
     "jax.transfer_guard": _GUARDS, "jax.transfer_guard_host_to_device": _GUARDS,
@@ -206,7 +206,6 @@ ABSENT_MODULES = {
     "jax.experimental.jax2tf": "Use jax.export, whose programs are StableHLO.",
     "jax.experimental.key_reuse": "Keys are not followed. Use each key once.",
     "jax.experimental.mosaic": "Kernels of one's own come by jax.ffi.",
-    "jax.experimental.ode": _SOLVERS,
     "jax.experimental.pallas": "Kernels of one's own come by jax.ffi.",
     "jax.experimental.rnn": "Use jax.lax.scan.",
     "jax.experimental.serialize_executable": "Use jax.export, or the cache of compiled programs.",

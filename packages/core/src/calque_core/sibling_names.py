@@ -157,8 +157,8 @@ NAMES = {
     ),
     "calque": (
         "P Ref ad_checkpoint custom_batching custom_derivatives debug dtypes empty_ref errors flatten_util free_ref "
-        "freeze hessian hvp image jacfwd jacobian jacrev lax new_ref nn numpy ops random ref scipy test_util testing "
-        "tree tree_util"
+        "freeze hessian hvp image jacfwd jacobian jacrev lax new_ref nn numpy ode ops random ref scipy test_util "
+        "testing tree tree_util"
     ),
     "calque_sparse": (
         "Coloring Operand PreparedDerivative Products Sets SparseArray SparsityPattern acyclic_coloring bicoloring "
