@@ -115,7 +115,8 @@ def test_paths_of_noise_are_drawn_at_once():
     def path(key):
         noise = dfx.UnsafeBrownianPath((), key)
         terms = dfx.MultiTerm(DECAY, dfx.ControlTerm(lambda t, y, args: 0.3, noise))
-        return dfx.diffeqsolve(terms, dfx.Euler(), 0.0, 1.0, 0.02, jnp.array(1.0), args=1.0).ys[-1]
+        options = {"args": 1.0, "adjoint": dfx.DirectAdjoint()}
+        return dfx.diffeqsolve(terms, dfx.Euler(), 0.0, 1.0, 0.02, jnp.array(1.0), **options).ys[-1]
 
     ends = jax.jit(jax.vmap(path))(jax.random.split(jax.random.key(0), 200))
     assert abs(float(ends.mean()) - np.exp(-1.0)) < 0.1

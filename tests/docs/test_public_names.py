@@ -50,6 +50,7 @@ PACKAGES = [
     "calque_numpy.segments",
     "calque",
     "calque.flatten_util",
+    "calque.ode",
     "calque.scipy.optimize",
 ]
 

@@ -24,7 +24,7 @@ from calque_core import (
 )
 from calque_core.config import checking_leaks, enable_checks
 from calque_core.jaxprs.jaxpr import subjaxprs
-from calque_core.ops.calls.references import ref_get_p, ref_set_p
+from calque_core.primitives.references import ref_get_p, ref_set_p
 from calque_core.ref import AbstractRef, Ref, addupdate, empty_ref, free_ref, freeze, get, new_ref, swap
 
 

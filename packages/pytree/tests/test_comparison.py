@@ -279,3 +279,10 @@ def test_a_structure_without_such_data_is_its_own_snapshot():
     for tree in ({"a": [1.0, (2.0, None)]}, [Scale(1.0, (2, "text")), {1: 2.0}]):
         treedef = structure(tree)
         assert treedef.snapshot() is treedef
+
+
+def test_treedefs_with_equal_data_of_other_types_have_different_keys():
+    one, true = structure({1: 2}), structure({True: 2})
+    assert one == true
+    assert static_key(one) != static_key(true)
+    assert static_key((one,)) == static_key((structure({1: 3}),))

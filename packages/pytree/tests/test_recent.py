@@ -179,3 +179,51 @@ def test_wide_roots_have_a_short_outline():
     assert outline({i: i for i in range(MAX_WIDTH + 1)}) == MAX_WIDTH + 1
     assert outline([0] * (MAX_WIDTH + 1)) == MAX_WIDTH + 1
     assert outline(None) is type(None)
+
+
+class Marker:
+    """An object without attributes, which stands for an absent field."""
+
+
+class Layer:
+    def __init__(self, w, *static):
+        self.w, self.static = w, static
+
+
+def registry_of_layers():
+    registry = Registry()
+    registry.register_node(Layer, lambda x: ((x.w,), (*x.static,)), lambda static, ws: Layer(*ws, *static))
+    return registry
+
+
+def test_data_with_an_object_without_attributes_have_one_treedef():
+    registry, marker = registry_of_layers(), Marker()
+    _, treedef = flatten_often(Layer(1, marker, 2), registry)
+    assert flatten(Layer(3, marker, 2), registry=registry)[1] is treedef
+    assert flatten(Layer(3, Marker(), 2), registry=registry)[1] != treedef
+
+
+def test_data_with_an_object_that_holds_another_are_not_kept():
+    registry, marker = registry_of_layers(), Marker()
+    marker.array = [1, 2]
+    flatten_often(Layer(1, marker), registry, is_leaf=lambda x: x is None)
+    flatten_often(Layer(1, marker), registry)
+    assert not registry.tables[0].recent.candidates
+    assert not registry.tables[0].recent.treedefs
+
+
+def test_a_frequent_structure_with_is_leaf_has_one_treedef_and_each_node_is_seen_once():
+    registry, seen = registry_of_layers(), []
+
+    def is_leaf(x):
+        seen.append(x)
+        return x is None
+
+    _, treedef = flatten_often([Layer(None, 2), Layer((3,), 2)], registry, is_leaf=is_leaf)
+    tree = [Layer(None, 2), Layer((4,), 2)]
+    seen.clear()
+    assert flatten(tree, registry=registry, is_leaf=is_leaf) == ([None, 4], treedef)
+    assert seen == [tree, tree[0], None, tree[1], (4,)]
+    assert flatten(tree, registry=registry, is_leaf=is_leaf)[1] is treedef
+    other = flatten([Layer(None, True), Layer((4,), 2)], registry=registry, is_leaf=is_leaf)[1]
+    assert unflatten(other, [5, 6])[0].static == (True,)

@@ -229,14 +229,32 @@ def disable_jit(value: bool = True) -> scope:
     return scope("disable_jit", value)
 
 
-def numpy_dtype_promotion(value: str) -> scope:
-    """Promote operands of different dtypes ("standard", the default), or refuse them ("strict"), for a `with` block.
+def known_indices(value: str) -> scope:
+    """Refuse known indices out of bounds ("checked", the default), or take them as traced ones ("as_traced").
 
-    A Python scalar takes the dtype of the other operand in both cases, and `result_type` never refuses.  An
+    It holds for a `with` block: a read is clipped then, and an update is dropped.  NumPy's arrays ignore it.
+    Raises: ValueError if `value` is neither.
+
+    >>> import numpy as np
+    >>> from calque_core.config import known_indices
+    >>> from calque_core.engine.numpy_functions import at
+    >>> with known_indices("as_traced"):
+    ...     at(np.arange(3))[5].get(), at(np.arange(3))[5].set(7)
+    (np.int64(2), array([0, 1, 2]))
+    """
+    return scope("known_indices", value)
+
+
+def numpy_dtype_promotion(value: str) -> scope:
+    """Promote operands as NumPy does ("standard", the default), by kind ("by_kind"), or refuse ("strict") their dtypes.
+
+    It holds for a `with` block.  By kind, an integer beside a float takes the float's dtype, and becomes float32 where
+    a float is computed, float64 if it has 64 bits; a Python float beside an integer without axes is still weak.
+    A Python scalar takes the dtype of the other operand in all cases, and `result_type` never refuses.  An
     operation that documents a conversion, as division of integers does, still makes it.  The setting holds for Python's
     operators and for functions of `lax` and NumPy that the program itself calls, not for the operations inside of a
     function or a rule; NumPy's own functions of ndarrays alone ignore it.
-    Raises: ValueError if `value` is neither; TypeError, inside the block, for operands of different dtypes.
+    Raises: ValueError if `value` is none of these; TypeError, inside the block, for operands of different dtypes.
 
     >>> import numpy as np
     >>> from calque_core import lax

@@ -21,10 +21,10 @@ from calque_core.engine.numpy_functions import at
 from calque_core.frames.names import named_after
 from calque_core.frames.source import Position, at_place, current_position, where
 from calque_core.frames.tracebacks import api_boundary
-from calque_core.ops.calls.references import ref_get_p, ref_set_p
 from calque_core.ops.elementwise.convert import narrow
 from calque_core.ops.elementwise.weakness import strong
 from calque_core.ops.meshes.varying import as_varying
+from calque_core.primitives.references import ref_get_p, ref_set_p
 from calque_core.staging.stage import JaxprTrace
 from calque_core.traces.trace import Trace, current_trace, hand_down, register_evaluator
 from calque_core.traces.tracer import Tracer

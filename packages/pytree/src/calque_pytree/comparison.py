@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from functools import singledispatch
+from operator import is_
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, TypeAlias
 
 from calque_pytree.build import Nodes
@@ -19,7 +21,7 @@ from calque_pytree.late import late_function
 
 Value: TypeAlias = Any
 
-EXACT_TYPES = frozenset({int, str, bool, bytes, type(None), type})
+EXACT_TYPES = frozenset({int, str, bool, bytes, type(None), type, FunctionType, BuiltinFunctionType})
 """Types whose equal values are identical in every respect."""
 
 MAX_TEXT = 60
@@ -54,6 +56,8 @@ compared_fields: Callable[[type], tuple[str, ...]] = late_function("calque_pytre
 def key_of(value: Value) -> Hashable:
     """Return `static_key(value)`, 0.5 us sooner for the types that most values have."""
     kind = type(value)
+    if kind is tuple:
+        return kind, tuple([key_of(x) for x in value])
     return (kind, value) if kind in EXACT_TYPES else static_key(value)
 
 
@@ -233,7 +237,14 @@ def is_node_same(left: Node | None, right: Node | None) -> bool:
 
 def is_same(left: NodeData, right: NodeData) -> bool:
     """Return whether two equal values are identical in every respect."""
-    return left is right or key_of(left) == key_of(right)
+    return has_same_objects(left, right) or key_of(left) == key_of(right)
+
+
+def has_same_objects(left: NodeData, right: NodeData) -> bool:
+    """Return whether two values are one object, or tuples of the same objects, as aux data made anew by a class are."""
+    if left is right:
+        return True
+    return type(left) is type(right) is tuple and len(left) == len(right) and all(map(is_, left, right))
 
 
 def has_exact_equality(nodes: Nodes) -> bool:

@@ -27,3 +27,4 @@ Fit: TypeAlias = Callable[[Tree], list[Tree] | None]
 compile_unflatten: Callable[[Nodes], Unflatten] = late_function("calque_pytree.generated", "compile_unflatten")
 compile_fit: Callable[[Nodes], Fit | None] = late_function("calque_pytree.descent", "compile_fit")
 compile_match: Callable[[Nodes], Fit | None] = late_function("calque_pytree.descent", "compile_match")
+has_plain_nodes: Callable[[Nodes], bool] = late_function("calque_pytree.descent", "has_plain_nodes")

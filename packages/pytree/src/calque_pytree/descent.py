@@ -64,7 +64,7 @@ def compile_match(nodes: Nodes) -> Fit | None:
     caller checks that the returned values are leaves. Return None if a node has data that only a user's function can
     compare, or if the code would be too long.
     """
-    runs = find_runs(nodes, MIN_LEAVES) if all(node is None or can_match(node) for node in nodes) else None
+    runs = find_runs(nodes, MIN_LEAVES) if has_plain_nodes(nodes) else None
     return None if runs is None else Descent(nodes, runs, match_lines).compiled()
 
 
@@ -180,6 +180,11 @@ def attribute_lines(attributes: Attributes, variable: str, children: Sequence[st
     """Return the statement that reads a dataclass into the variables of its children, and its data into d0, d1, ..."""
     data = [f"d{i}" for i in range(len(attributes.names) - attributes.num_children)]
     return unpack([*children, *data], f"{constants.name(attributes.read)}({variable})")
+
+
+def has_plain_nodes(nodes: Nodes) -> bool:
+    """Return whether the nodes keep no array of a user's program alive, and code can tell them from all others."""
+    return all(node is None or can_match(node) for node in nodes)
 
 
 def can_match(node: Node) -> bool:

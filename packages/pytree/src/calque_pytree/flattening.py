@@ -48,7 +48,7 @@ def tree_flatten(
     table = registry.tables[none_is_leaf]
     if is_leaf is not None:
         leaves, nodes = flatten_nodes(tree, table, is_leaf)
-        return leaves, PyTreeDef(tuple(nodes), len(leaves))
+        return leaves, table.recent.same(tree, PyTreeDef(tuple(nodes), len(leaves)))
     nodetype, leaf_types = type(tree), table.leaf_types
     if nodetype in leaf_types:
         return [tree], LEAF

@@ -9,10 +9,11 @@ Read next: `generated.py` and `descent.py`, which write the loops.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from gc import get_referents
 from itertools import groupby, repeat
 from operator import itemgetter
 from types import BuiltinFunctionType, FunctionType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from calque_pytree.build import Nodes, fold, inner_node
 from calque_pytree.comparison import key_of
@@ -105,11 +106,15 @@ def exact_key(node: Node) -> Hashable:
     return (kind, key_of(data)) if is_plain(data) else object()
 
 
-def is_plain(value: object) -> bool:
+def is_plain(value: Any) -> bool:
     """Return whether a reference to `value` keeps no array or tracer of a user's program alive."""
     if type(value) is tuple:
         return all(map(is_plain, value))
-    return type(value) in PLAIN_TYPES or (type(value) is FunctionType and value.__closure__ is None)
+    kind: Any = type(value)
+    if kind in PLAIN_TYPES or (kind is FunctionType and value.__closure__ is None):
+        return True
+    # An instance without attributes marks an absent field.
+    return bool(kind.__eq__ is object.__eq__ and get_referents(value) == [kind])
 
 
 def outline_of(nodes: Nodes, runs: Runs, start: int, end: int) -> list[Item]:

@@ -14,7 +14,14 @@ from itertools import repeat
 
 from calque_pytree.align import flatten_up_to
 from calque_pytree.build import Nodes, fold, inner_node, leaf_paths, subtree_end, unflatten
-from calque_pytree.comparison import StructureKey, equal_nodes, first_that_may_change, has_exact_equality, kept
+from calque_pytree.comparison import (
+    StructureKey,
+    equal_nodes,
+    first_that_may_change,
+    has_exact_equality,
+    kept,
+    static_key,
+)
 from calque_pytree.compiling import Fit, Unflatten, compile_fit, compile_unflatten
 from calque_pytree.keys import KeyPath
 from calque_pytree.kinds import TUPLE, Leaf, Node, NodeData, Tree, node_class, shown_data
@@ -302,6 +309,11 @@ class PyTreeDef:
         if len(texts) != self.num_leaves:
             raise self.wrong_number(len(texts))
         return print_nodes(self.nodes, texts)
+
+
+@static_key.register(PyTreeDef)
+def key_of_treedef(value: PyTreeDef) -> Hashable:
+    return PyTreeDef, value.key
 
 
 def hashed_fields(node: Node) -> Hashable:

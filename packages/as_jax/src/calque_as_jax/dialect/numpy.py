@@ -9,12 +9,17 @@ import numpy as np
 import calque.lax as clax
 import calque.numpy as cnp
 from calque_as_jax.values import Array, NoSharding, to_arrays, with_arrays
+from calque_core import typeof
 
-__all__ = ["ComplexWarning", "asarray", "einsum", "load", "ndarray", "vectorize"]
+__all__ = [
+    "ComplexWarning", "asarray", "cumprod", "cumsum", "einsum", "load", "ndarray", "reciprocal",
+    "take", "take_along_axis", "vectorize",
+]  # fmt: skip
 
 ndarray = Array
 ComplexWarning = np.exceptions.ComplexWarning
 
+_divide = with_arrays(cnp.divide, keeps_weak=True)
 _einsum = with_arrays(cnp.einsum)
 _asarray = with_arrays(cnp.asarray, keeps_weak=True)
 
@@ -27,6 +32,51 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None =
     """
     del order, copy
     return _asarray(a) if dtype is None else _asarray(a, dtype)
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+    """Return running sums, in the dtype of the operand; bools are summed as integers.
+
+    >>> cumsum(np.array([1, 2], np.int8))
+    Array([1, 3], dtype=int8)
+    """
+    return to_arrays(cnp.cumsum(a, axis, _running_dtype(a, dtype)))
+
+
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+    """Return running products, in the dtype of the operand; bools are multiplied as integers."""
+    return to_arrays(cnp.cumprod(a, axis, _running_dtype(a, dtype)))
+
+
+def take(
+    a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: Any = None, fill_value: Any = None, **_: Any
+) -> Any:
+    """Return the elements at indices; an index out of bounds gives NaN, or `fill_value`, unless `mode` says otherwise.
+
+    >>> take(np.array([1.0, 2.0]), [1, 5])
+    Array([ 2., nan], dtype=float32)
+    """
+    return to_arrays(cnp.take(a, indices, axis, mode=mode or "fill", fill_value=fill_value))
+
+
+def take_along_axis(
+    arr: Any, indices: Any, axis: int | None = -1, mode: Any = None, fill_value: Any = None, **options: Any
+) -> Any:
+    """Return the elements whose positions along an axis `indices` has; out of bounds as `take` does."""
+    return to_arrays(cnp.take_along_axis(arr, indices, axis, mode or "fill", fill_value, **options))
+
+
+def _running_dtype(a: Any, dtype: Any) -> Any:
+    return dtype if dtype is not None or typeof(a).kind == "b" else typeof(a).dtype
+
+
+def reciprocal(x: Any) -> Any:
+    """Return 1 / x, a float for integers, too.
+
+    >>> reciprocal(2)
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    return _divide(1, x)
 
 
 def load(file: Any, *args: Any, **options: Any) -> Any:

@@ -144,7 +144,8 @@ _CHAPTERS = {
             "all_gather_p, all_gather_invariant_p, all_to_all_p, ppermute_p, psum_scatter_p"
         ),
         "calque_core.ops.meshes.collective": (
-            "psum, pmean, pmax, pmin, pargmax, pargmin, axis_index, axis_size, pvary, psum_p, pmax_p, pmin_p, axis_index_p, pvary_p"
+            "psum, pmean, pmax, pmin, pargmax, pargmin, axis_index, axis_size, pvary, psum_p, pmax_p, pmin_p, "
+            "axis_index_p, pvary_p"
         ),
     },
     "programs divided over a mesh": {

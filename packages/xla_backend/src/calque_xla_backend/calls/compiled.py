@@ -89,6 +89,7 @@ class CompiledCall:
         """Return the results of the program if the arguments have the types of the first call, else None."""
         if self.inputs is None or self.static_keys != static_keys:
             return None
+        self.static_keys = static_keys  # the next call is likely to have the same objects, which compare at once
         leaves = self.fit_call((args, kwargs)) if kwargs or not self.is_flat else args
         if self.own is not None and leaves is not None:
             leaves = self.own.arrays(leaves)
