@@ -196,8 +196,8 @@ def clients(session: nox.Session) -> None:
 
     `nox -s clients -- optax lineax` runs these alone, `-- --full` all tests.
     """
-    folder = Path(session.create_tmp()) / "archives"
-    others = Path(session.create_tmp()) / "jax"
+    place = Path(session.create_tmp()).absolute()
+    folder, others = place / "archives", place / "jax"
     session.install(*wheel_paths(PACKAGES), "-r", "tests/clients/requirements.txt")
     session.install("--no-deps", "-r", "tests/clients/libraries.txt")
     archives = ("pip", "download", "--quiet", "--no-deps", "--no-build-isolation", "--no-binary=:all:")

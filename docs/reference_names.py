@@ -67,6 +67,7 @@ MODULES = {
     "calque_numpy.scipy.rotations": "Rotations of space",
     "calque_numpy.scipy.slerp": "Rotations in time",
     "calque_numpy.scipy.vq": "Vectors quantized by a code book",
+    "calque.ode": "Differential equations",
     "calque.scipy.optimize": "Minima of functions",
     "calque.flatten_util": "Trees as vectors",
     "calque": "All under one name",

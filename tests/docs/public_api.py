@@ -71,6 +71,7 @@ MODULES = [
     "calque_numpy.segments",
     "calque",
     "calque.flatten_util",
+    "calque.ode",
     "calque.scipy.optimize",
     "calque.testing",
     "calque.tree",

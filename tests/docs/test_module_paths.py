@@ -8,7 +8,7 @@ from pathlib import Path
 import calque
 
 PAGE = Path(__file__).parents[2] / "docs" / "calque.md"
-OURS = "__main__", "doctor", "exporting", "jacobians", "line_search", "minimizing", "missing", "testing"
+OURS = "__main__", "doctor", "exporting", "jacobians", "line_search", "minimizing", "missing", "ode", "testing"
 NO_PATHS_OF_JAX = {f"calque.{name}" for name in OURS}
 
 

@@ -51,6 +51,7 @@ PACKAGES = [
     "calque_numpy.segments",
     "calque",
     "calque.flatten_util",
+    "calque.ode",
     "calque.scipy.optimize",
 ]
 

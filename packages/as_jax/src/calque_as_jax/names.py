@@ -33,6 +33,7 @@ MODULES = {
     "jax._src": Row(),
     "jax._src.ad_util": Row(("calque_core", "calque_core.lax"), (f"{_DIALECT}.ad",)),
     "jax._src.checkify": Row((), (f"{_DIALECT}.checkify",)),
+    "jax._src.array": Row(),
     "jax._src.compiler": Row((), (f"{_DIALECT}.private",)),
     "jax._src.core": Row(("calque_core",), (f"{_DIALECT}.core",)),
     "jax._src.xla_bridge": Row((), (f"{_DIALECT}.private",)),
@@ -67,6 +68,7 @@ MODULES = {
     "jax.experimental.layout": Row(),
     "jax.experimental.mesh_utils": Row((), (f"{_DIALECT}.sharding",)),
     "jax.experimental.multihost_utils": Row(("calque.multihost",)),
+    "jax.experimental.ode": Row(("calque.ode",), converts=True),
     "jax.experimental.pjit": Row((), (f"{_DIALECT}.experimental",)),
     "jax.experimental.shard_map": Row((), (f"{_DIALECT}.experimental",)),
     "jax.experimental.sparse": Row((), (f"{_DIALECT}.sparse",)),
@@ -117,7 +119,7 @@ MODULES = {
     "jax.scipy.stats": Row(("calque.scipy.stats",), converts=True),
     **{f"jax.scipy.stats.{name}": Row((f"calque.scipy.stats:{name}",), converts=True) for name in _DISTRIBUTIONS},
     "jax.sharding": Row(("calque.sharding",), (f"{_DIALECT}.sharding",)),
-    "jax.stages": Row(("calque.stages",)),
+    "jax.stages": Row(("calque.stages",), (f"{_DIALECT}.stages",)),
     "jax.test_util": Row(("calque.test_util",)),
     "jax.tree": Row(("calque.tree",)),
     "jax.tree_util": Row(("calque.tree_util",)),
@@ -134,9 +136,16 @@ NAMES = {
     "jax.config": "calque_as_jax.settings:config",
     "jax.numpy_dtype_promotion": "calque_as_jax.settings:numpy_dtype_promotion",
     "jax.disable_jit": "calque_as_jax.settings:disable_jit",
+    "jax.allow_f16_reductions": "calque_as_jax.settings:allow_f16_reductions",
+    "jax.enable_custom_prng": "calque_as_jax.settings:enable_custom_prng",
+    "jax.explain_cache_misses": "calque_as_jax.settings:explain_cache_misses",
+    "jax.legacy_prng_key": "calque_as_jax.settings:legacy_prng_key",
+    "jax.softmax_custom_jvp": "calque_as_jax.settings:softmax_custom_jvp",
+    "jax.threefry_partitionable": "calque_as_jax.settings:threefry_partitionable",
     "jax.enable_x64": "calque_as_jax.settings:enable_x64",
     "jax.experimental.enable_x64": "calque_as_jax.settings:enable_x64",
     "jax.experimental.disable_x64": "calque_as_jax.settings:disable_x64",
+    "jax._src.array._reconstruct_array": f"{_DIALECT}.private:reconstruct_array",
     "jax._src.xla_bridge._backends": f"{_DIALECT}.private:started_backends",
     "jax.check_tracer_leaks": "calque_core.config:checking_leaks",
     "jax.checking_leaks": "calque_core.config:checking_leaks",
@@ -163,7 +172,6 @@ _GUARDS = "Transfers are not guarded here. Leave the guard out."
 _LAYOUTS = "Layouts are XLA's choice here. Leave them out."
 _SHARDING_BY_TYPE = "Shardings by types are absent. Use jax.lax.with_sharding_constraint."
 _SPARSE = "A sparse operator is a function: use jax.lax.custom_linear_solve or segment_sum."
-_SOLVERS = "Use the loops of the page 'Solvers of differential equations', or SciPy."
 
 ABSENT = {
     "jax.transfer_guard": _GUARDS, "jax.transfer_guard_host_to_device": _GUARDS,
@@ -199,7 +207,6 @@ ABSENT_MODULES = {
     "jax.experimental.jax2tf": "Use jax.export, whose programs are StableHLO.",
     "jax.experimental.key_reuse": "Keys are not followed. Use each key once.",
     "jax.experimental.mosaic": "Kernels of one's own come by jax.ffi.",
-    "jax.experimental.ode": _SOLVERS,
     "jax.experimental.pallas": "Kernels of one's own come by jax.ffi.",
     "jax.experimental.rnn": "Use jax.lax.scan.",
     "jax.experimental.serialize_executable": "Use jax.export, or the cache of compiled programs.",

@@ -142,15 +142,20 @@ def tree_to_arrays(tree: Value) -> Value:
     return calque.tree_util.tree_map(to_array, tree)
 
 
-def converted(name: str, value: Value, *, keeps_weak: bool = True) -> Value:
-    """Return a function of calque's under jax's name: its results are device arrays.  Classes and values pass.
+def converted(name: str, value: Value, path: str = "jax.numpy") -> Value:
+    """Return a function of calque's under jax's name in a module of jax: its results are device arrays.
+
+    It is pickled by that name.  Classes and values pass.
 
     >>> converted("sin", np.sin)(np.float32(0))
     Array(0., dtype=float32)
     """
     if inspect.isclass(value) or not callable(value) or name in _TELLING or name.endswith("_p"):
         return value
-    return with_arrays(_with_keys(value) if name in _MOVING else value, keeps_weak=keeps_weak and name not in _STRONG)
+    keeps_weak = path != "jax.random" and name not in _STRONG
+    call = with_arrays(_with_keys(value) if name in _MOVING else value, keeps_weak=keeps_weak)
+    call.__module__, call.__qualname__ = path, name
+    return call
 
 
 def _with_keys(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -53,7 +53,7 @@ _CHAPTERS = {
             "numpy_rank_promotion"
         ),
     },
-    "modules": {"calque": "debug, flatten_util, lax, nn, numpy, random, ref, testing, tree"},
+    "modules": {"calque": "debug, flatten_util, lax, nn, numpy, ode, random, ref, testing, tree"},
 }
 
 _UNLISTED = {  # names outside __all__

@@ -31,8 +31,8 @@ from calque_core.ref import (
     Ref as Ref, new_ref as new_ref, empty_ref as empty_ref, free_ref as free_ref, freeze as freeze,
 )
 from calque import (
-    debug as debug, flatten_util as flatten_util, lax as lax, nn as nn, numpy as numpy, random as random, ref as ref,
-    testing as testing, tree as tree, ad_checkpoint as ad_checkpoint, custom_batching as custom_batching,
+    debug as debug, flatten_util as flatten_util, lax as lax, nn as nn, numpy as numpy, ode as ode, random as random,
+    ref as ref, testing as testing, tree as tree, ad_checkpoint as ad_checkpoint, custom_batching as custom_batching,
     custom_derivatives as custom_derivatives, dtypes as dtypes, errors as errors, image as image, ops as ops,
     scipy as scipy, test_util as test_util, tree_util as tree_util, distributed as distributed, dlpack as dlpack,
     export as export, ffi as ffi, multihost as multihost, profiler as profiler, sharding as sharding, stages as stages,
@@ -62,6 +62,6 @@ __all__ = [
     "io_callback", "effects_barrier", "check", "CheckError", "Ref", "new_ref", "empty_ref", "free_ref", "freeze",
     "config", "checking_leaks", "debug_infs", "debug_nans", "default_device", "default_matmul_precision",
     "default_prng_impl", "disable_jit", "enable_checks", "enable_x64", "known_operations", "log_compiles",
-    "numpy_dtype_promotion", "numpy_rank_promotion", "debug", "flatten_util", "lax", "nn", "numpy", "random", "ref",
-    "testing", "tree",
+    "numpy_dtype_promotion", "numpy_rank_promotion", "debug", "flatten_util", "lax", "nn", "numpy", "ode", "random",
+    "ref", "testing", "tree",
 ]

@@ -229,6 +229,22 @@ def disable_jit(value: bool = True) -> scope:
     return scope("disable_jit", value)
 
 
+def known_indices(value: str) -> scope:
+    """Refuse known indices out of bounds ("checked", the default), or take them as traced ones ("as_traced").
+
+    It holds for a `with` block: a read is clipped then, and an update is dropped.  NumPy's arrays ignore it.
+    Raises: ValueError if `value` is neither.
+
+    >>> import numpy as np
+    >>> from calque_core.config import known_indices
+    >>> from calque_core.engine.numpy_functions import at
+    >>> with known_indices("as_traced"):
+    ...     at(np.arange(3))[5].get(), at(np.arange(3))[5].set(7)
+    (np.int64(2), array([0, 1, 2]))
+    """
+    return scope("known_indices", value)
+
+
 def numpy_dtype_promotion(value: str) -> scope:
     """Promote operands as NumPy does ("standard", the default), by kind ("by_kind"), or refuse ("strict") their dtypes.
 

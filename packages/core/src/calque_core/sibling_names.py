@@ -72,8 +72,8 @@ NAMES = {
     "calque_core.config": (
         "captured_constants_bytes checking_leaks checks cpu_devices current debug_infs debug_nans default_device "
         "default_dtype_bits default_matmul_precision default_prng_impl device_memory disable_jit enable_checks "
-        "enable_x64 get_mesh known_operations log_compiles numpy_dtype_promotion numpy_rank_promotion platforms "
-        "report reports scope set_mesh traceback_filtering update"
+        "enable_x64 get_mesh known_indices known_operations log_compiles numpy_dtype_promotion numpy_rank_promotion "
+        "platforms report reports scope set_mesh traceback_filtering update"
     ),
     "calque_autodiff": (
         "CustomVJPPrimal JVPTrace JVPTracer LinearFunction SymbolicZero TangentTrace backward_pass check_grads "
@@ -157,8 +157,8 @@ NAMES = {
     ),
     "calque": (
         "P Ref ad_checkpoint custom_batching custom_derivatives debug dtypes empty_ref errors flatten_util free_ref "
-        "freeze hessian hvp image jacfwd jacobian jacrev lax new_ref nn numpy ops random ref scipy test_util testing "
-        "tree tree_util"
+        "freeze hessian hvp image jacfwd jacobian jacrev lax new_ref nn numpy ode ops random ref scipy test_util "
+        "testing tree tree_util"
     ),
     "calque_sparse": (
         "Coloring Operand PreparedDerivative Products Sets SparseArray SparsityPattern acyclic_coloring bicoloring "

@@ -12,7 +12,8 @@ from calque_as_jax.values import Array, NoSharding, to_arrays, with_arrays
 from calque_core import typeof
 
 __all__ = [
-    "ComplexWarning", "asarray", "cumprod", "cumsum", "einsum", "load", "ndarray", "reciprocal", "vectorize",
+    "ComplexWarning", "asarray", "cumprod", "cumsum", "einsum", "load", "ndarray", "reciprocal",
+    "take", "take_along_axis", "vectorize",
 ]  # fmt: skip
 
 ndarray = Array
@@ -45,6 +46,24 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
     """Return running products, in the dtype of the operand; bools are multiplied as integers."""
     return to_arrays(cnp.cumprod(a, axis, _running_dtype(a, dtype)))
+
+
+def take(
+    a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: Any = None, fill_value: Any = None, **_: Any
+) -> Any:
+    """Return the elements at indices; an index out of bounds gives NaN, or `fill_value`, unless `mode` says otherwise.
+
+    >>> take(np.array([1.0, 2.0]), [1, 5])
+    Array([ 2., nan], dtype=float32)
+    """
+    return to_arrays(cnp.take(a, indices, axis, mode=mode or "fill", fill_value=fill_value))
+
+
+def take_along_axis(
+    arr: Any, indices: Any, axis: int | None = -1, mode: Any = None, fill_value: Any = None, **options: Any
+) -> Any:
+    """Return the elements whose positions along an axis `indices` has; out of bounds as `take` does."""
+    return to_arrays(cnp.take_along_axis(arr, indices, axis, mode or "fill", fill_value, **options))
 
 
 def _running_dtype(a: Any, dtype: Any) -> Any:

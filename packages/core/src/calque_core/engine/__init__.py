@@ -118,9 +118,9 @@ _CHAPTERS = {
         "calque_core.known.record": "recorder",
         "calque_core.passes.lower_values": "lower_values, has_own_values",
         "calque_core.passes.discharge": (
-            "Discharged, close_over_references, discharge_programs, is_reference, taking_references, with_references"
+            "Discharged, discharge_programs, flatten_arrays, is_reference, taking_references, with_references"
         ),
-        "calque_core.types.references": "check_distinct_references",
+        "calque_core.types.references": "AbstractRef, check_distinct_references",
         "calque_core.staging.stage": "records_alone",
     },
     "Effects, and functions that programs call": {

@@ -1,7 +1,7 @@
-"""Products in which groups of rows, or of summands, have matrices or results of their own.
+"""Products in which groups of rows have matrices of their own, or groups of terms have sums of their own.
 
 One idea: an axis in front counts the groups; along it, each element of the ragged axis stays in its own group, and is
-zero in the others.  The rest is one `dot_general`.
+zero in every other group.  Then one `dot_general` is the result.
 """
 
 from __future__ import annotations
