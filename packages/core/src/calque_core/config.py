@@ -5,8 +5,8 @@ that it starts meanwhile; `@config.enable_x64(False)` holds for each call of a f
 False)` changes the resting state of every thread.  Settings are part of every cache key, so a change never gives a
 stale result.  Code reads a setting where it uses it, not at import.
 
-`log_compiles`, `captured_constants_bytes` and `traceback_filtering` are reports: messages depend on them and results do
-not, so they are in no key, and to change one compiles nothing anew.
+`log_compiles`, `captured_constants_bytes`, `traceback_filtering` and `in_place_operators` are reports: messages depend
+on them and results do not, so they are in no key, and to change one compiles nothing anew.
 """
 
 from __future__ import annotations
@@ -435,6 +435,21 @@ def log_compiles(value: bool = True) -> report:
     True
     """
     return report("log_compiles", value)
+
+
+def in_place_operators(value: str) -> report:
+    """Say what `x += y` on a traced array does with the old name: "refuse" its later use, or "rebind" the name alone.
+
+    NumPy changes the array for all names, so a tracer of it is refused afterwards.  Device arrays never change: a
+    program on these alone may have "rebind", and then `z = x; x += y` keeps the value of `z`.
+    Raises: ValueError for another value.
+
+    >>> from calque_core.config import in_place_operators, reports
+    >>> with in_place_operators("rebind"):
+    ...     reports().in_place_operators
+    'rebind'
+    """
+    return report("in_place_operators", value)
 
 
 def captured_constants_bytes(value: int | None) -> report:
