@@ -192,13 +192,16 @@ def upgrade(session: nox.Session) -> None:
 # pip, since it builds no archive that it downloads; what each library requires is written down, without jax.
 @nox.session(python=PYTHONS[0], requires=["wheels"], venv_backend="virtualenv")
 def clients(session: nox.Session) -> None:
-    """Run a sample of the tests of libraries that are written for jax, on calque and on jax, and print the table."""
-    folder = Path(session.create_tmp()) / "archives"
-    others = Path(session.create_tmp()) / "jax"
+    """Run a sample of the tests of libraries that are written for jax, on calque and on jax, and print the table.
+
+    `nox -s clients -- optax lineax` runs these alone, `-- --full` all tests.
+    """
+    place = Path(session.create_tmp()).absolute()
+    folder, others = place / "archives", place / "jax"
     session.install(*wheel_paths(PACKAGES), "-r", "tests/clients/requirements.txt")
     session.install("--no-deps", "-r", "tests/clients/libraries.txt")
     archives = ("pip", "download", "--quiet", "--no-deps", "--no-build-isolation", "--no-binary=:all:")
-    session.run("python", "-m", *archives, "--dest", str(folder), "optax==0.2.8", "tinygp==0.3.1")
+    session.run("python", "-m", *archives, "--dest", str(folder), "-r", "tests/clients/archives.txt")
     session.run("python", "-m", "venv", str(others))
     python = str(others / "bin" / "python")
     install = (python, "-m", "pip", "install", "--quiet")

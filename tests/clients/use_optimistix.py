@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import optimistix as optx
 import pytest
 
@@ -50,3 +51,60 @@ def test_fixed_points():
 def test_a_solver_that_fails_is_an_error():
     with pytest.raises(Exception, match="maximum number of steps"):
         optx.root_find(lambda y, a: y**2 + 1, optx.Newton(1e-6, 1e-6), jnp.array(1.0), max_steps=4)
+
+
+def test_a_minimiser_of_optax_and_the_best_point():
+    f = lambda x, args: jnp.sum((x - 2.0) ** 2)
+    solver = optx.BestSoFarMinimiser(optx.OptaxMinimiser(optax.adam(0.3), 1e-4, 1e-4))
+    np.testing.assert_allclose(optx.minimise(f, solver, jnp.zeros(2), max_steps=500, throw=False).value, 2.0, atol=1e-2)
+    for solver in (optx.GradientDescent(0.1, 1e-5, 1e-5), optx.NonlinearCG(1e-5, 1e-5)):
+        np.testing.assert_allclose(optx.minimise(f, solver, jnp.zeros(2), max_steps=500).value, 2.0, atol=1e-2)
+
+
+def test_parameters_are_trees_and_extra_results_are_kept():
+    def f(params, args):
+        error = params["slope"] * args[0] + params["offset"] - args[1]
+        return error, {"largest": jnp.abs(error).max()}
+
+    x = jnp.linspace(0.0, 1.0, 8)
+    solver, start = optx.LevenbergMarquardt(1e-6, 1e-6), {"slope": jnp.array(0.0), "offset": jnp.array(0.0)}
+    found = optx.least_squares(f, solver, start, (x, 3 * x - 1), has_aux=True)
+    assert abs(float(found.value["slope"]) - 3) < 1e-3
+    assert float(found.aux["largest"]) < 1e-2
+    assert found.result == optx.RESULTS.successful
+
+
+@pytest.mark.parametrize("adjoint", [optx.ImplicitAdjoint, optx.RecursiveCheckpointAdjoint])
+def test_the_derivative_of_a_minimum(adjoint):
+    f = lambda x, a: jnp.sum((x - a) ** 2 + x**2)
+    solve = lambda a: optx.minimise(f, optx.BFGS(1e-6, 1e-6), jnp.zeros(2), a, adjoint=adjoint()).value.sum()
+    assert abs(float(solve(3.0)) - 3.0) < 1e-3
+    assert abs(float(jax.grad(solve)(3.0)) - 1.0) < 1e-2
+
+
+def test_many_minima_at_once():
+    solve = lambda a: optx.minimise(lambda x, a: jnp.cosh(x - a), optx.BFGS(1e-5, 1e-5), jnp.array(0.0), a).value
+    np.testing.assert_allclose(jax.jit(jax.vmap(solve))(jnp.array([0.5, 1.5])), [0.5, 1.5], atol=1e-2)
+
+
+def test_a_solver_works_step_by_step():
+    solver, f = optx.Newton(1e-5, 1e-5), lambda y, args: (y**2 - 2.0, None)
+    struct = jax.eval_shape(lambda: jnp.array(1.0))
+    y, state = jnp.array(1.0), solver.init(f, jnp.array(1.0), None, {}, struct, None, frozenset())
+    for _ in range(6):
+        y, state, _ = solver.step(f, y, None, {}, state, frozenset())
+    assert abs(float(y) - 2**0.5) < 1e-5
+
+
+def test_a_solver_of_the_user():
+    class Damped(optx.AbstractBFGS):
+        rtol: float = 1e-5
+        atol: float = 1e-5
+        norm: object = optx.max_norm
+        use_inverse: bool = False
+        search: optx.AbstractSearch = optx.BacktrackingArmijo()
+        descent: optx.AbstractDescent = optx.NewtonDescent()
+        verbose: frozenset = frozenset()
+
+    found = optx.minimise(lambda x, args: jnp.sum((x - 1.0) ** 4 + x**2), Damped(), jnp.zeros(2), throw=False)
+    assert np.isfinite(found.value).all()

@@ -39,14 +39,20 @@ PACKAGES = [
     "calque_special",
     "calque_special.kit",
     "calque_numpy",
+    "calque_numpy.image",
     "calque_numpy.nn",
     "calque_numpy.nn.initializers",
     "calque_numpy.random",
+    "calque_numpy.scipy.krylov",
     "calque_numpy.scipy.linalg",
+    "calque_numpy.scipy.signal",
     "calque_numpy.scipy.special",
+    "calque_numpy.scipy.stats",
     "calque_numpy.segments",
     "calque",
     "calque.flatten_util",
+    "calque.ode",
+    "calque.scipy.optimize",
 ]
 
 

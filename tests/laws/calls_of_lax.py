@@ -16,6 +16,7 @@ one = lambda f, x: f(x)
 two = lambda f, x, y: f(x, y)
 near = {"ulps": 256, "by_array": True, "complex_ulps": 1024}
 sums = {"ulps": 16, "by_array": True}
+ROWS_OF_GROUPS = lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
 NOTHING = lambda dtype, size: np.zeros(len(R(dtype, size)), dtype)
 images = lambda dtype, size: np.resize(FM(dtype, "many"), (1, 2, 5, 4))
 kernels = lambda dtype, size: np.resize(FM(dtype, "many"), (2, 2, 3, 2))
@@ -47,6 +48,8 @@ row("select_n", lambda f, c, x, y: [f(c, x, y), f(c.astype(np.int32), x, y)], C,
 row("select", lambda f, c, x, y: f(c, x, y), C, V, FV)
 row("clamp", lambda f, x, y: [f(y[:1].reshape(()) if y.size else 0, x, 3), f(0, x, 2)], V, FV)
 row("threefry2x32", lambda f, x: f(*[x.astype(np.uint32)] * 4), W)
+row("philox4x32", lambda f, x: f([x.astype(np.uint32)] * 2, [x.astype(np.uint32)] * 4), W)
+row("rng_bit_generator", lambda f, x: f(np.full(4, x.size, np.uint32), x.shape), W)
 row("convert_element_type", lambda f, x: [f(x, d) for d in (np.float32, np.complex64, np.float16)], V)
 row("convert_element_type", lambda f, x: [f(x, d) for d in (bool, np.int32)], FV)
 row("convert_element_type", lambda f, x: f(x, np.uint8), W)
@@ -97,6 +100,7 @@ row("dot_general", lambda f, x, y: f(x, y, (((1,), (0,)), ((), ()))), FM, FN, **
 row("dot", two, FM, FN, **sums)
 row("dot", two, M, lambda d, s: np.swapaxes(M(d, s), 0, 1), **sums)
 row("batch_matmul", lambda f, x, y: f(x[None], y[None]), FM, FN, **sums)
+row("ragged_dot_general", lambda f, x, y: f(x, y[None], np.array([len(x)]), ROWS_OF_GROUPS), FM, FN, **sums)
 row("ragged_dot", lambda f, x, y: f(x, y[None], np.array([len(x)])), FM, FN, **sums)
 row("fft", lambda f, x: f(x, "fft", (x.shape[1],)), FM, **near)
 row(
@@ -191,7 +195,7 @@ EXCLUDED_OF_LAX = {
     name: reason
     for reason, names in {
         "it acts over a named axis, in a mapped program": "all_gather all_gather_invariant all_to_all pbroadcast "
-        "ppermute pshuffle psum_scatter pswapaxes psum pmean pmax pmin axis_index axis_size pvary",
+        "ppermute pshuffle psum_scatter pswapaxes psum pmean pmax pmin pargmax pargmin axis_index axis_size pvary",
         "it takes the user's functions, and computes nothing of its own": "custom_linear_solve linear_call",
         "it is a type": "Precisions DotDimensionNumbers",
     }.items()

@@ -1,4 +1,4 @@
-"""How the functions of `calque.scipy.special`, `calque.scipy.linalg` and `calque.nn` are called.
+"""How the functions of `calque.scipy` and `calque.nn` are called.
 
 Read first: `calls.py`.
 """
@@ -13,6 +13,7 @@ from calls import FM, FN, FV, H, M, R, Table, V, W, X, Y, add
 SPECIAL: Table = {}
 SCIPY_LINALG: Table = {}
 NN: Table = {}
+STATS: Table = {}
 row = partial(add, SPECIAL)
 one = lambda f, x: f(x)
 two = lambda f, x, y: f(x, y)
@@ -72,6 +73,13 @@ line("convolution_matrix", lambda f, x: [f(x, 3, mode) for mode in ("full", "sam
 line("block_diag", lambda f, x: [f(x, x), f(x, x.ravel())], M)
 line("hilbert invhilbert pascal invpascal helmert dft", lambda f, x: f(3), V, makes=True)
 line("hadamard", lambda f, x: [f(4), f(2, x.dtype)], V, makes=True)
+
+statistic = partial(add, STATS)
+statistic("mode", lambda f, x: [*f(x, None), *f(x, 1, keepdims=True)], FM)
+statistic("rankdata", lambda f, x: [f(x), f(x, "dense", axis=0), f(x, "max", axis=1), f(x, "ordinal")], M)
+statistic(
+    "sem", lambda f, x: [f(x, 1), f(x, None, 0, keepdims=True), f(x, nan_policy="omit")], FM, ulps=32, by_array=True
+)
 
 net = partial(add, NN)
 net(

@@ -198,6 +198,9 @@ def pairwise_distances(x):
     return lax.sqrt((difference * difference).sum(axis=-1) + 0.1)
 
 
+SUMS_OF_GROUPS = lax.RaggedDotDimensionNumbers((((1,), (1,)), ((0,), (0,))), (1,), ())
+
+
 def row(name, fun, *makers, dtypes=FLOATS, ulps=64.0):
     return Program(name, fun, makers, dtypes, ulps, by_array=True)
 
@@ -252,6 +255,12 @@ COMPOSITES: list[Program] = [
     row("indexed", indexed, MATRIX),
     row("mixed dtypes", lambda x, y, n: x * y + n, VECTOR, always("float32", (3,)), always("int32", (3,))),
     row("repeated operand", lambda x: lax.mul(x, x) + lax.sub(x, x) + lax.max(x, x), VECTOR),
+    row(
+        "groups of summands",
+        lambda x, y: lax.ragged_dot_general(x, y, np.array([2, 0, 2]), SUMS_OF_GROUPS),
+        numbers((2, 5)),
+        numbers((2, 5, 3)),
+    ),
     row("groups of rows", lambda x, y: lax.ragged_dot(x, y, np.array([2, 0, 2])), numbers((5, 2)), numbers((3, 2, 4))),
     row("batches of matrices", lax.batch_matmul, numbers((2, 3, 4)), numbers((2, 4, 2))),
     row("product in float64", lambda x, y: lax.mul(x, y, out_dtype=np.float64), VECTOR, VECTOR),

@@ -225,6 +225,13 @@ OPERATIONS: dict[str, list[Program]] = {
             (always("uint32", ()), always("uint32")),
         ),
     ],
+    "philox4x32": [
+        Program(
+            "philox4x32",
+            lambda key, *counter: lax.philox4x32((key, key), counter),
+            (always("uint32", ()), *[always("uint32")] * 4),
+        ),
+    ],
     "select_n": [
         Program("select_n", lax.select_n, (always("bool"), X, Y), ANY),
         Program(
@@ -380,6 +387,12 @@ OPERATIONS: dict[str, list[Program]] = {
         sums(
             "product in wider sums",
             lambda x, y: lax.dot_general(x, y, (((1,), (0,)), ((), ())), preferred_element_type=np.float64),
+            (MATRIX, numbers((4, 2))),
+            ("float32",),
+        ),
+        sums(
+            "product by an algorithm",
+            lambda x, y: lax.dot(x, y, precision=lax.DotAlgorithmPreset.F64_F64_F64),
             (MATRIX, numbers((4, 2))),
             ("float32",),
         ),

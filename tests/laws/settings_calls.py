@@ -14,6 +14,7 @@ from calque.lax import linalg as lax_linalg
 from calque.nn import initializers
 from calque.scipy import linalg as scipy_linalg
 from calque.scipy import special
+from calque_core import lax
 from calque_pytree import tree_leaves
 
 Value = Any
@@ -35,6 +36,7 @@ DOUBLE = np.array([0.25, 0.5, 0.75])
 WHOLE = np.array([1, 2, 3])
 SHORT = np.array([3, 1, 2], np.int8)
 WIDE = np.array([[0.5, 1.5, 2.5], [3.5, 4.5, 5.5]])
+ROWS_OF_GROUPS = lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
 SQUARE = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]])
 MASK = np.array([True, False, True])
 COMPLEX = DOUBLE + 1j * DOUBLE[::-1]
@@ -116,6 +118,8 @@ CALLS: dict[str, Call] = {
     "numpy.linalg.matrix_power": lambda f: f(SQUARE, 3),
     "lax.reduce_precision": lambda f: f(DOUBLE, 5, 10),
     "lax.threefry2x32": lambda f: f(*np.arange(4, dtype=np.uint32)),
+    "lax.philox4x32": lambda f: f(np.arange(2, dtype=np.uint32), np.arange(4, dtype=np.uint32)),
+    "lax.rng_bit_generator": lambda f: f(np.arange(4, dtype=np.uint32), (3,)),
     "lax.convert_element_type": lambda f: f(DOUBLE, np.float32),
     "lax.bitcast_convert_type": lambda f: f(SINGLE, np.int32),
     "lax.broadcast_in_dim": lambda f: f(DOUBLE, (2, 3), (1,)),
@@ -138,6 +142,7 @@ CALLS: dict[str, Call] = {
     "lax.argmin": lambda f: f(DOUBLE, 0, np.int32),
     "lax.reduce": lambda f: f(SINGLE, np.float32(0), calque.lax.add, (0,)),
     "lax.dot_general": lambda f: f(WIDE, SQUARE, PRODUCT),
+    "lax.ragged_dot_general": lambda f: f(WIDE, SQUARE[None], np.array([2]), ROWS_OF_GROUPS),
     "lax.ragged_dot": lambda f: f(WIDE, SQUARE[None], np.array([2])),
     "lax.fft": lambda f: f(COMPLEX, "FFT", (3,)),
     "lax.conv": lambda f: f(IMAGE, KERNEL, (1, 1), "SAME"),
@@ -214,7 +219,7 @@ WITHOUT_CALLS = {  # names by module and reason
     ("lax", "names of types"): "PaddingConfig Precisions DotDimensionNumbers",
     ("lax", "axes with names: the tests of shard_map call them"): (
         "all_gather all_gather_invariant all_to_all pbroadcast ppermute pshuffle psum_scatter pswapaxes psum pmean "
-        "pmax pmin axis_index axis_size pvary"
+        "pmax pmin pargmax pargmin axis_index axis_size pvary"
     ),
 }
 EXCLUDED = {f"{module}.{name}" for (module, _), names in WITHOUT_CALLS.items() for name in names.split()}

@@ -31,6 +31,7 @@ ALLOWED = {
     "calque_core/types/dtypes.py": "the table",
     "calque_core/__init__.py": "the package whose dtypes are attributes",
     "calque_core/ops/reductions/dot.py": PRECISIONS,
+    "calque_core/ops/reductions/dot_algorithms.py": "the algorithms of products, which jax names after dtypes",
     "calque_core/setting_values.py": PRECISIONS,
     "calque_core/config.py": PRECISIONS,
     "calque/doctor.py": "the packages of which the report has a line",

@@ -278,10 +278,6 @@ def test_unknown_options_of_updates_are_refused_in_words(name):
     args = {"get": (), "apply": (np.sin,)}.get(name, (1.0,))
     for x in (np.ones(3), device_put(np.ones(3))):
         with pytest.raises(
-            TypeError, match=rf"x\.at\[index\]\.{name} at .* has no option 'wrap_negative_indices'\. Neg"
-        ):
-            getattr(jnp.at(x)[0], name)(*args, wrap_negative_indices=False)
-        with pytest.raises(
             TypeError, match=r"has no option 'foo'\. Its options are mode, indices_are_sorted, unique_i"
         ):
             getattr(jnp.at(x)[x > 0], name)(*args, foo=1)

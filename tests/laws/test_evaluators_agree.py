@@ -12,7 +12,7 @@ import pytest
 from calls import DTYPES
 from calls_of_lax import EXCLUDED_OF_LAX, LAX, LAX_LINALG
 from calls_of_numpy import EXCLUDED, FFT, LINALG, NUMPY
-from calls_of_scipy import NN, SCIPY_LINALG, SPECIAL
+from calls_of_scipy import NN, SCIPY_LINALG, SPECIAL, STATS
 from evaluators import OPERANDS, differences, operands_of, what_is_wrong
 from other_answers import EXEMPT
 
@@ -22,6 +22,7 @@ TABLES = {
     "calque.numpy.fft": FFT,
     "calque.scipy.special": SPECIAL,
     "calque.scipy.linalg": SCIPY_LINALG,
+    "calque.scipy.stats": STATS,
     "calque.nn": NN,
     "calque.lax": LAX,
     "calque.lax.linalg": LAX_LINALG,

@@ -12,9 +12,9 @@ import subprocess
 import sys
 
 FRONTS = """
-import calque.nn, calque.numpy, calque.random, calque.scipy.linalg, calque.scipy.special, calque_numpy
+import calque.nn, calque.numpy, calque.random, calque.scipy, calque_numpy
 fronts = [calque.numpy, calque_numpy, calque_numpy.linalg, calque_numpy.fft, calque.nn, calque.random]
-fronts += [calque.scipy.linalg, calque.scipy.special]
+fronts += [calque.scipy.linalg, calque.scipy.special, calque.scipy.stats]
 names = [(front, name) for front in fronts for name in front.__all__]
 """
 

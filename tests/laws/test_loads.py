@@ -86,7 +86,9 @@ LATE = [  # packages with names that are loaded late
     "calque_numpy.nn",
     "calque_numpy.random",
     "calque_numpy.scipy.linalg",
+    "calque_numpy.scipy.signal",
     "calque_numpy.scipy.special",
+    "calque_numpy.scipy.stats",
     "calque_pytree",
     "calque_special",
     "calque_special.kit",
@@ -102,7 +104,9 @@ FRONT = {  # the modules of calque_numpy that a program loads beside the package
     "calque.make_jaxpr(numpy.linalg.det)(numpy.eye(2))": "missing evaluation creation equations linalg shapes",
     "calque.make_jaxpr(numpy.linalg.norm)(numpy.ones(2))": "missing evaluation linalg norms",
     "calque.nn.relu(1.0)": "missing nn nn.piecewise",
-    "calque.random.key(0)": "missing key_arrays random random.arguments random.keys random.threefry releases",
+    "calque.random.key(0)": (
+        "missing key_arrays random random.arguments random.generators random.keys random.threefry releases"
+    ),
 }
 # Modules of rules that serve rules of others
 SERVING = {"calls.reversal", "calls.saving", "calls.while_backwards", "calls.custom_batches"}

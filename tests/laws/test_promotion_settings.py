@@ -7,7 +7,8 @@ import pytest
 from composites import COMPOSITES
 from operations import OPERATIONS
 
-from calque import config, grad, jit, make_jaxpr, vmap
+import calque
+from calque import config, grad, jit, lax, make_jaxpr, vmap
 from calque_autodiff import jvp, vjp
 from calque_core import typeof
 
@@ -79,3 +80,14 @@ def test_the_axis_that_vmap_maps_counts_for_nothing():
     with config.numpy_rank_promotion("raise"):
         assert vmap(lambda x, y: x + y, in_axes=(0, None))(np.ones((3, 2)), np.ones(2)).shape == (3, 2)
         assert vmap(lambda x, y: x * y, in_axes=(0, 1))(np.ones(2), np.ones((3, 2))).shape == (2, 3)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jit], ids=["eager", "compiled"])
+def test_by_kind_an_integer_takes_the_dtype_of_a_float(wrap):
+    count, x = np.arange(2), np.ones(2, np.float32)
+    with config.numpy_dtype_promotion("by_kind"):
+        assert wrap(lambda n, x: lax.mul(n, x))(count, x).dtype == np.float32
+        assert wrap(lambda n: calque.numpy.mean(n))(np.int32([1, 2])).dtype == np.float32
+        assert wrap(lambda n: calque.numpy.sin(n))(np.int8([1, 2])).dtype == np.float32
+        assert calque.numpy.promote_types("int64", "float16") == np.float16
+    assert wrap(lambda n, x: lax.mul(n, x))(count, x).dtype == np.float64

@@ -190,3 +190,18 @@ def test_counts_beyond_the_dtype_compile_to_the_evaluated_ones(name, parameters,
         return getattr(random, name)(random.key(0), x, dtype=dtype)
 
     np.testing.assert_array_equal(jit(draw)(np.array(parameters)), draw(np.array(parameters)))
+
+
+@pytest.mark.parametrize("impl", ["rbg", "unsafe_rbg"])
+def test_each_generator_draws_the_same_compiled_and_mapped(impl):
+    keys = random.split(random.key(3, impl=impl), 3)
+
+    def draw(key):
+        first, second = random.split(key)
+        return random.bits(random.fold_in(first, 5), (5,), np.uint16), random.gamma(second, 0.5, (2,))
+
+    mapped = vmap(draw)(keys)
+    for n, key in enumerate(keys):
+        for got, of_batch, want in zip(jit(draw)(key), mapped, draw(key), strict=True):
+            close(got, want)
+            close(of_batch[n], want)

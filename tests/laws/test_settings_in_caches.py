@@ -128,6 +128,7 @@ CONTAINERS = {
     "calque_core.types.avals._aval_functions": "a registry: classes",
     "calque_core.types.avals._types": "types, by their own fields",
     "calque_core.types.avals.own_types": "a registry: classes",
+    "calque_core.types.avals.reference_types": "a registry: classes",
     "calque_core.types.own_types._one_of_each": "types of authors, by their own fields",
     "calque_core.memory.captures.held_arrays": "arrays in use now",
     "calque_core.context.active": "who is active now",

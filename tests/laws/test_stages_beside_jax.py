@@ -37,8 +37,8 @@ def test_the_stages_have_the_attributes_of_jax():
     assert len(ours.in_tree.children()[0].children()) == len(theirs.in_tree.children()[0].children()) == 2
     assert (ours.out_info.shape, ours.out_info.dtype) == (theirs.out_info.shape, theirs.out_info.dtype)
     flat = jax.tree.leaves(theirs.args_info)
-    assert [info.shape for info in ours.args_info.values()] == [info.shape for info in flat]
-    assert [info.donated for info in ours.args_info.values()] == [info.donated for info in flat]
+    assert [info.shape for info in jax.tree.leaves(ours.args_info)] == [info.shape for info in flat]
+    assert [info.donated for info in jax.tree.leaves(ours.args_info)] == [info.donated for info in flat]
 
 
 @pytest.mark.parametrize("transform", [grad, lambda f: vmap(f, in_axes=(None, 0)), calque.jacfwd])

@@ -100,8 +100,8 @@ def test_pullbacks_are_pytrees():
 def test_keys_have_a_type():
     assert jax.typeof(jax.random.key(0)) is not None
     assert jnp.issubdtype(jax.random.key(0).dtype, jax.dtypes.prng_key)
-    with pytest.raises(ValueError, match="Use 'threefry2x32'"):
-        jax.random.key(0, impl="rbg")
+    with pytest.raises(ValueError, match="The generators are 'threefry2x32', 'rbg', 'unsafe_rbg'"):
+        jax.random.key(0, impl="philox")
 
 
 def test_a_jaxpr_comes_with_the_types_of_its_results():
@@ -116,6 +116,30 @@ def test_checks_give_their_message():
     assert "too small" in checked(-1.0)[0].get()
     with pytest.raises(ValueError, match="too small"):
         checked(-1.0)[0].throw()
+
+
+def test_a_check_shows_values_by_position_and_by_name():
+    def f(x):
+        checkify.check(x > 0, "{} is {n:.1f}{{", "x", n=x)
+
+    assert checkify.checkify(jax.jit(f))(-2.0)[0].get() == "x is -2.0{"
+    error, _ = jax.jit(checkify.checkify(f))(1.0)
+    assert error.get() is None
+
+
+def test_an_array_is_saved_and_loaded(tmp_path):
+    jnp.save(tmp_path / "x.npy", jnp.arange(3))
+    assert isinstance(jnp.load(tmp_path / "x.npy"), jax.Array)
+
+
+def test_functions_run_without_jit_on_request():
+    with jax.disable_jit(disable=True):
+        assert jax.jit(lambda x: x if x > 0 else -x)(-1.0) == 1.0
+
+
+def test_devices_are_counted_and_clients_that_run_are_listed():
+    assert jax.device_count("cpu") == jax.local_device_count("cpu") == len(jax.devices("cpu"))
+    assert jax._src.xla_bridge._backends["cpu"] is jax.devices("cpu")[0].client
 
 
 def test_densities_integrate_to_one():
@@ -194,3 +218,15 @@ def test_a_tracer_tells_which_jvp_it_belongs_to():
 
     jax.jvp(f, (1.0,), (1.0,))
     assert seen == [True]
+
+
+def test_references_hold_device_arrays_and_have_types_of_their_own():
+    ref = jax.new_ref(np.zeros(2), kind=None)
+    ref[...] = 3.0
+    jax.jit(lambda ref, x: jax.ref.addupdate(ref, 0, x))(ref, 1.0)
+    jax.vmap(lambda ref, x: ref.__setitem__(..., ref[...] * x))(ref, jnp.arange(2.0))
+    result = jax.freeze(ref)
+    assert (isinstance(result, jax.Array), result.dtype, result.tolist()) == (True, "float32", [0.0, 3.0])
+    assert isinstance(jax.typeof(ref), jax.ref.AbstractRef)
+    assert (isinstance(ref, jax.Ref), isinstance(ref, jax.Array)) == (True, False)
+    assert isinstance(jax.empty_ref(jax.ShapeDtypeStruct((2,), "float32"))[...], jax.Array)

@@ -5,6 +5,7 @@ import pytest
 
 from calque_autodiff import closure_convert, custom_vjp, grad, jvp, vjp
 from calque_core import lax, make_jaxpr
+from calque_core.jaxprs.captured import search_for_tracers
 from calque_core.traces.tracer import is_tracer
 
 
@@ -27,6 +28,15 @@ def test_the_tracers_of_a_closure_are_its_last_arguments():
     assert [str(x.aval) for x in kinds] == ["~float64[]", "~int64[]"]
     assert all(map(is_tracer, kinds))
     assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["mul", "convert_element_type", "add"]
+
+
+def test_the_function_holds_no_tracer():
+    def f(x):
+        converted, tracers = closure_convert(lambda y: x * y, 1.0)
+        assert search_for_tracers([converted]).tracers == []
+        return converted(2.0, *tracers)
+
+    assert len(make_jaxpr(f)(3.0).eqns) == 1
 
 
 def test_a_function_with_a_rule_has_a_derivative_by_the_closure_of_its_argument():

@@ -38,7 +38,7 @@ def test_a_call_without_a_batch_is_the_function():
 def test_a_rule_gets_batches_in_front_and_the_flags_of_the_arguments():
     seen = []
     out = vmap(recorded(seen), in_axes=(1, None), out_axes=1)(np.ones((2, 3)), 2.0)
-    assert seen == [(3, (True, False), (3, 2), ())]
+    assert seen == [(3, [True, False], (3, 2), ())]
     assert out.tolist() == [[14.0] * 3] * 2
 
 
@@ -47,7 +47,7 @@ def test_arguments_and_results_are_pytrees():
 
     @f.def_vmap
     def rule(axis_size, in_batched, p, y):
-        assert in_batched == ({"x": True, "n": False}, None)
+        assert in_batched == [{"x": True, "n": False}, None]
         return {"out": (p["x"], p["n"] + 1)}, {"out": (True, False)}
 
     g = custom_vmap(lambda p, y=None: {"out": (p["x"], p["n"])})
@@ -67,7 +67,7 @@ def test_keywords_and_defaults_are_passed_by_position():
 
 def test_static_arguments_are_no_arrays():
     f = custom_vmap(lambda x, kind: -x, static_argnames="kind")
-    f.def_vmap(lambda size, in_batched, x, kind: (x * len(kind), in_batched == (True, False)))
+    f.def_vmap(lambda size, in_batched, x, kind: (x * len(kind), in_batched == [True, False]))
     np.testing.assert_allclose(vmap(lambda x: f(x, "four"))(XS), 4.0 * XS)
 
 

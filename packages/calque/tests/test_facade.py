@@ -14,11 +14,14 @@ import pytest
 import calque
 import calque_numpy.scipy.linalg
 import calque_numpy.scipy.special
+import calque_numpy.scipy.stats
 from calque import numpy, random, tree
 from calque.scipy import linalg as scipy_linalg
 from calque.scipy import special as scipy_special
+from calque.scipy import stats as scipy_stats
 
-OWN = {f"calque.{name}" for name in ("__main__", "doctor", "exporting", "jacobians", "missing", "testing")}
+OURS = "__main__", "doctor", "exporting", "jacobians", "line_search", "minimizing", "missing", "ode", "testing"
+OWN = {f"calque.{name}" for name in OURS}
 ALIASES = [found.name for found in pkgutil.walk_packages(calque.__path__, "calque.") if found.name not in OWN]
 
 
@@ -116,6 +119,7 @@ def test_the_submodules_are_the_packages_under_another_name():
     assert numpy.sum is calque_numpy.sum
     assert scipy_linalg.expm is calque_numpy.scipy.linalg.expm
     assert scipy_special.expit is calque_numpy.scipy.special.expit
+    assert scipy_stats.norm is calque_numpy.scipy.stats.norm
     assert random.normal is calque_numpy.random.normal
     assert tree.map(lambda x: x + 1, {"b": 1, "a": [2]}) == {"b": 2, "a": [3]}
 

@@ -200,3 +200,38 @@ def test_positions_that_are_clipped_to_one_element_update_it_twice(update, index
     jaxpr = make_jaxpr(lambda x: program(x, np.array(index)))(x)
     assert not any(eqn.params.get("unique_indices") for eqn in jaxpr.eqns)
     np.testing.assert_array_equal(eval_jaxpr(jaxpr, jaxpr.consts, x)[0], expected)
+
+
+@pytest.mark.parametrize("mode", ["clip", "fill", "drop"])
+def test_negative_indices_are_out_of_bounds_where_they_do_not_wrap(mode):
+    x = np.array([1.0, 2.0, 3.0])
+    for index in (-1, [-1, 2], np.array([-1, 2], np.int8), (np.array([-3, 0]),)):
+        positions = np.maximum(np.asarray(index), -1).reshape(-1)
+        got = np.ravel(at(x)[index].get(mode=mode, wrap_negative_indices=False))
+        want = [x[max(p, 0)] if p >= 0 or mode == "clip" else np.nan for p in positions]
+        np.testing.assert_array_equal(got, want)
+        traced = make_jaxpr(lambda i: at(x)[i].add(1.0, mode=mode, wrap_negative_indices=False))(np.array(positions))
+        added = at(x)[index].add(1.0, mode=mode, wrap_negative_indices=False)
+        np.testing.assert_array_equal(added, eval_jaxpr(traced, traced.consts, positions)[0])
+        kept = [max(p, 0) for p in positions if p >= 0 or mode == "clip"]
+        np.testing.assert_array_equal(added, x + np.bincount(kept, minlength=3))
+    np.testing.assert_array_equal(at(x)[:-1].get(wrap_negative_indices=False), x[:-1])
+    with pytest.raises(
+        IndexError, match=r"index -2 is negative at .*wrap_negative_indices is False\. Leave it True, or"
+    ):
+        at(x)[[0, -2]].set(1.0, wrap_negative_indices=False)
+
+
+def test_known_indices_out_of_bounds_are_taken_as_traced_ones_where_the_settings_say_so():
+    x = np.array([1.0, 2.0, 3.0])
+    programs = [lambda x: at(x)[7].get(), lambda x: at(x)[-7].get(), lambda x: at(x)[[0, 7]].add(1.0), lambda x: x[7]]
+    with config.known_indices("as_traced"):
+        jaxprs = [make_jaxpr(program)(x) for program in programs]
+        results = [eval_jaxpr(jaxpr, jaxpr.consts, x)[0].tolist() for jaxpr in jaxprs]
+        assert results == [3.0, 1.0, [2.0, 2.0, 3.0], 3.0]
+        assert [at(x)[7].get(), at(x)[7].set(9.0).tolist()] == [3.0, [1.0, 2.0, 3.0]]
+    for program in programs:
+        with pytest.raises(IndexError, match=r"index -?7 is out of bounds"):
+            make_jaxpr(program)(x)
+    with pytest.raises(ValueError, match=r"known_indices was set to 'clip'\. Use 'checked' or 'as_traced'"):
+        config.known_indices("clip")

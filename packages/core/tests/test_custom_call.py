@@ -53,7 +53,7 @@ def test_a_rule_takes_the_arguments_of_the_function_and_a_flag_for_each_array():
     batch = batch_rule_of(f, {"a": 1.0, "b": 2.0}, 3.0)
     outs, out_mapped = batch(2, [True, False, False], [np.ones(2), np.float64(2.0), np.float64(3.0)])
     assert ([x.tolist() for x in outs], out_mapped) == ([[6.0, 6.0]], [True])
-    assert seen == [(2, ({"a": True, "b": False}, False), ["a", "b"])]
+    assert seen == [(2, [{"a": True, "b": False}, False], ["a", "b"])]
 
 
 def test_a_rule_takes_static_arguments_at_their_positions():

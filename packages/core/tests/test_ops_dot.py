@@ -256,3 +256,95 @@ def test_rows_of_another_group_do_not_matter():
 def test_groups_that_do_not_fit_are_refused(shapes, sizes, error, words):
     with pytest.raises(error, match=rf"ragged_dot of float64.* and float64.* with group sizes .* at .*: {words}"):
         lax.ragged_dot(*map(np.ones, shapes), sizes)
+
+
+def test_groups_of_summands_have_sums_of_their_own():
+    rng = np.random.default_rng(0)
+    x, y, sizes = rng.normal(size=(2, 5, 3)), rng.normal(size=(5, 2, 4)), np.array([[2, 1], [0, 4]])
+    numbers = lax.RaggedDotDimensionNumbers((((1,), (0,)), ((0,), (1,))), (1,), ())
+    sums = lax.ragged_dot_general(x, y, sizes, numbers)
+    assert sums.shape == (2, 2, 3, 4)
+    for batch, (first, second) in enumerate(sizes):
+        rows, columns = x[batch], y[:, batch]
+        np.testing.assert_allclose(sums[0, batch], rows[:first].T @ columns[:first], atol=1e-14)
+        end = first + second
+        np.testing.assert_allclose(sums[1, batch], rows[first:end].T @ columns[first:end], atol=1e-14)
+
+
+def test_groups_along_any_free_axis_meet_their_own_part():
+    rng = np.random.default_rng(0)
+    x, y, sizes = rng.normal(size=(7, 2, 5)), rng.normal(size=(5, 3, 2, 6)), np.array([[3, 2, 1], [1, 2, 4]])
+    numbers = lax.RaggedDotDimensionNumbers((((2,), (0,)), ((1,), (2,))), (0,), (1,))
+    products = lax.ragged_dot_general(x, y, sizes, numbers)
+    for batch in range(2):
+        groups = np.repeat(range(3), sizes[batch])
+        rows = [x[i, batch] @ y[:, group, batch] for i, group in enumerate(groups)]
+        np.testing.assert_allclose(products[batch, : len(rows)], rows, atol=1e-14)
+        assert not products[batch, len(rows) :].any()
+    np.testing.assert_array_equal(  # [g] is the same for each element of the batch
+        lax.ragged_dot_general(x, y, np.array([3, 2, 2]), numbers),
+        lax.ragged_dot_general(x, y, np.array([[3, 2, 2]] * 2), numbers),
+    )
+
+
+def test_groups_of_a_batch_are_the_product():
+    x, y = np.random.default_rng(0).normal(size=(2, 4, 3))
+    numbers = lax.RaggedDotDimensionNumbers((((1,), (1,)), ((0,), (0,))), (0,), ())
+    np.testing.assert_allclose(lax.ragged_dot_general(x, y, np.array([1, 3]), numbers), np.vecdot(x, y), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("axes", "sizes", "error", "words"),
+    [
+        (((0, 1), (0,)), np.ones(3, int), ValueError, r"lhs_ragged_dimensions is \(0, 1\)\. Give one axis"),
+        (((0,), ()), np.ones(3, int), ValueError, "Give one axis, since the ragged one is free"),
+        (((1,), (0,)), np.ones(3, int), ValueError, "Give no axis, since the ragged one is paired"),
+        (((0,), (0,)), np.ones(4, int), ShapeError, "the axis of groups of rhs has size 3. Give 4"),
+        (((0,), (0,)), np.ones((2, 3), int), ShapeError, r"the sizes do not fit. Give the shape \[g\], or \['g'\]"),
+        (((0,), (0,)), np.ones(3), TypeError, "the sizes are no integers"),
+    ],
+)
+def test_ragged_axes_that_do_not_fit_are_refused(axes, sizes, error, words):
+    numbers = lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), *axes)
+    with pytest.raises(error, match=rf"ragged_dot_general of .* with group sizes .* at .*: .*{words}"):
+        lax.ragged_dot_general(np.ones((5, 2)), np.ones((3, 2, 4)), sizes, numbers)
+
+
+# Algorithms
+
+
+def test_an_algorithm_reads_and_sums_in_its_dtypes():
+    x = np.float32([1 / 3, 3000.0])
+    half = x.astype(np.float16).astype(np.float64)
+    for precision, want in (
+        ("F64_F64_F64", np.float32(x.astype(np.float64) @ x.astype(np.float64))),
+        (lax.DotAlgorithmPreset.F16_F16_F32, np.float32(half @ half)),
+        (lax.DotAlgorithmPreset.F16_F16_F16, np.float32(np.inf)),
+        (lax.DotAlgorithm(np.float16, np.float16, np.float32), np.float32(half @ half)),
+        ("BF16_BF16_F32_X3", np.float32(x.astype(np.float64) @ x.astype(np.float64))),
+        (lax.DotAlgorithmPreset.DEFAULT, x @ x),
+    ):
+        with np.errstate(over="ignore"):
+            np.testing.assert_allclose(lax.dot(x, x, precision=precision), want, rtol=1e-6, strict=True)
+    wide = lax.dot(
+        x.astype(np.float16), x.astype(np.float16), precision="F16_F16_F32", preferred_element_type=np.float32
+    )
+    np.testing.assert_allclose(wide, np.float32(half @ half), rtol=1e-6, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("x", "precision", "error", "words"),
+    [
+        (
+            np.arange(3),
+            "F32_F32_F32",
+            TypeError,
+            "with the algorithm F32_F32_F32: an operand or .* dtype int64. Give real",
+        ),
+        (np.ones(3), "ANY_F8_ANY_F8_F32", TypeError, "an operand has dtype float64. Give floats of 8 bits"),
+        (np.ones(3), lax.DotAlgorithm("f4", "f8", "f8"), ValueError, "the operands would have two dtypes. Give an"),
+    ],
+)
+def test_an_algorithm_for_other_operands_is_refused(x, precision, error, words):
+    with pytest.raises(error, match=words):
+        lax.dot(x, x, precision=precision)

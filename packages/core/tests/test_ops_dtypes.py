@@ -73,6 +73,7 @@ PROGRAMS = {
     "round": [lambda x, how=how: lax.round(x, how) for how in lax.RoundingMethod],
     "clamp": [lambda x: lax.clamp(x, x, x)],
     "threefry2x32": [lambda x: lax.threefry2x32(x, x, x, x)[0]],
+    "philox4x32": [lambda x: lax.philox4x32((x, x), (x, x, x, x))[0]],
     "select_n": [lambda x: lax.select(lax.eq(x, x), x, x), lambda x: lax.select_n(np.int32(1), x, x, x)],
     "guard": [lambda x: lax.guard_p.bind(lax.eq(x, x), x, x)],
     "convert_element_type": [lambda x, new=new: lax.convert_element_type(x, new) for new in DTYPES if is_known(new)],

@@ -179,6 +179,8 @@ TABLE = {
     **{name: [[ALL]] for name in UNARY},
     **{name: [[SHAPED, SHAPED], [TYPED, TYPED], [ALL, FEW]] for name in BINARY},
     "threefry2x32": [[WORDS, WORDS, FEW, WORDS]],
+    "philox4x32": [[[WORDS, FEW], [WORDS] * 4]],
+    "rng_bit_generator": [[WORDS, (2,)]],
     **{name: [[SOME, AXES]] for name in [*REDUCTIONS, "transpose"]},
     "clamp": [[SOME, SOME, FEW]],
     "select": [[SOME, SOME, FEW]],
@@ -190,6 +192,14 @@ TABLE = {
     "broadcast_to_rank": [[SOME, [0, 1, 4, -1, 1.5, "a", None, np.int8(3)]]],
     "collapse": [[SOME, ONE_AXIS, ONE_AXIS]],
     "empty": [[SIZES, DTYPE_ARGUMENTS]],
+    "ragged_dot_general": [
+        [
+            SOME,
+            operands(*shaped((2, 3, 1), (1, 3, 2), (3,))),
+            operands(np.ones(2, int), np.ones(1), np.array(1), 1, "a"),
+            [lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))],
+        ]
+    ],
     "ragged_dot": [
         [
             SOME,
@@ -246,7 +256,10 @@ TABLE = {
     "top_k": [[ALL, [1, 0]], [SOME, COUNTS]],
     "slice_in_dim": [[SOME, [None, 0, -1, 9, 1.5], [None, 1, -9, "a"], [1, 0, None], ONE_AXIS]],
     "index_in_dim": [[SOME, [0, -1, 9, 1.5, None], ONE_AXIS, [True, False]]],
-    **{name: [[FEW, ["i", (), ("i", "i"), None, [1]]]] for name in ["psum", "pmean", "pmax", "pmin"]},
+    **{
+        name: [[FEW, ["i", (), ("i", "i"), None, [1]]]]
+        for name in ["psum", "pmean", "pmax", "pmin", "pargmax", "pargmin"]
+    },
     **{name: [[FEW, ["i", ("i", "i"), None, [1]]]] for name in ["all_gather", "all_gather_invariant", "psum_scatter"]},
     "pvary": [[FEW, ["i", (), ("i", "i"), None, [1]]]],
     "all_to_all": [[FEW, ["i", ("i", "i"), [1]], ONE_AXIS, ONE_AXIS]],

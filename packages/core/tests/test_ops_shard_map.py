@@ -12,6 +12,7 @@ from calque_core import (
     lax,
     make_jaxpr,
     shard_map,
+    smap,
 )
 from calque_core import PartitionSpec as P
 
@@ -109,6 +110,29 @@ def test_the_mesh_of_the_settings_stands_in():
         f(np.arange(4.0))
 
 
+def test_smap_divides_axes_of_arrays_along_one_axis_of_the_mesh_of_the_settings():
+    @smap(in_axes=(1, None), out_axes={"rows": 0, "sum": None}, axis_name="j")
+    def f(x, y):
+        return {"rows": x.sum(1) * y, "sum": lax.psum(x.sum(), "j")}
+
+    x = np.arange(8.0).reshape(2, 4)
+    with config.set_mesh(AbstractMesh((3, 2), ("i", "j"))):
+        out = f(x, 2.0)
+    np.testing.assert_array_equal(out["rows"], [2.0, 18.0, 10.0, 26.0])
+    assert out["sum"] == 28.0
+    with pytest.raises(
+        ValueError, match=r"smap of <lambda> .*: out_axes has -1\. Give an axis of zero or more, or None"
+    ):
+        smap(lambda x: x, in_axes=0, out_axes=-1, axis_name="j")
+
+
+def test_positions_of_nan_and_along_two_axes():
+    mesh = AbstractMesh((2, 2), ("i", "j"))
+    f = divided(lambda x: lax.pargmax(x, ("i", "j")), mesh, P(("i", "j")), P())
+    assert f(np.array([1.0, np.nan, 3.0, np.nan])).tolist() == [1]
+    assert f(np.array([1.0, 2.0, 7.0, 7.0])).tolist() == [2]
+
+
 # Collectives, against their meaning on the whole array
 
 X = rng.integers(-9, 9, size=(8, 8)).astype(np.int32)
@@ -117,6 +141,8 @@ COLLECTIVES = {
     "psum": (lambda x: lax.psum(x, "i"), np.tile(BLOCKS.sum(0), (4, 1))),
     "pmax": (lambda x: lax.pmax(x, "i"), np.tile(BLOCKS.max(0), (4, 1))),
     "pmin": (lambda x: lax.pmin(x, "i"), np.tile(BLOCKS.min(0), (4, 1))),
+    "pargmax": (lambda x: lax.pargmax(x, "i"), np.tile(BLOCKS.argmax(0), (4, 1)).astype(np.int32)),
+    "pargmin": (lambda x: lax.pargmin({"x": x}, "i")["x"], np.tile(BLOCKS.argmin(0), (4, 1)).astype(np.int32)),
     "all_gather": (lambda x: lax.all_gather(x, "i", tiled=True), np.tile(X, (4, 1))),
     "all_gather_invariant": (lambda x: lax.all_gather_invariant(x, "i", tiled=True), np.tile(X, (4, 1))),
     "psum_scatter": (lambda x: lax.psum_scatter(x[0], "i", tiled=True), BLOCKS.sum(0)[0]),

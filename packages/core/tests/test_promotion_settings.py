@@ -116,7 +116,7 @@ def test_scalars_and_equal_ranks_are_broadcast(setting):
 
 
 def test_words_that_are_no_settings_are_refused():
-    with pytest.raises(ValueError, match=r"numpy_dtype_promotion was set to True\. Use 'standard' or 'strict'\."):
+    with pytest.raises(ValueError, match=r"was set to True\. Use 'standard', 'by_kind' or 'strict'\."):
         config.numpy_dtype_promotion(True)
     with pytest.raises(ValueError, match=r"numpy_rank_promotion was set to 'no'\. Use 'allow', 'warn' or 'raise'\."):
         config.numpy_rank_promotion("no")

@@ -256,3 +256,25 @@ def test_parameters_are_drawn_in_bfloat16(name):
     assert draw(random.key(0), (3, 2), bfloat16).dtype == bfloat16
     (out,) = make_jaxpr(lambda k: draw(k, (3, 2), bfloat16))(random.key(0)).out_avals
     assert out.dtype == bfloat16
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("distribution", ["normal", "uniform", "truncated_normal"])
+def test_complex_initial_parameters_have_their_variance_and_their_bound(distribution, dtype):
+    draw = nn.initializers.variance_scaling(1.0, "fan_in", distribution)
+    z = draw(random.key(0), (100, 500), dtype) * 10.0
+    assert z.dtype == dtype
+    np.testing.assert_allclose(np.mean(z.real**2), 0.5, rtol=0.03)
+    np.testing.assert_allclose(np.mean(z.imag**2), 0.5, rtol=0.03)
+    assert abs(np.mean(z)) < 0.02
+    bound = {"normal": np.inf, "uniform": np.sqrt(2.0), "truncated_normal": 2.08}[distribution]
+    assert bound * 0.97 < np.abs(z).max() < bound * 1.0001 or bound == np.inf
+
+
+def test_complex_initial_parameters_of_other_initializers():
+    q = nn.initializers.orthogonal()(random.key(0), (3, 3), np.complex128)
+    np.testing.assert_allclose(q @ q.conj().T, np.eye(3), atol=1e-12)
+    assert nn.initializers.constant(1j)(None, (2,), complex).tolist() == [1j, 1j]
+    for make in (nn.initializers.uniform, nn.initializers.truncated_normal):
+        with pytest.raises(TypeError, match=r"dtype is complex128\. Use"):
+            make()(random.key(0), (2,), complex)

@@ -170,18 +170,38 @@ def test_a_value_that_is_not_as_its_type_says_is_refused():
         jit(lambda x: x)(Interval(np.ones(3), np.ones(3, np.float32)))
 
 
-def test_programs_ahead_of_time_take_arrays():
+def test_stored_programs_take_arrays():
     double = jit(lambda x: x * 2.0)
 
     assert double.eval_shape(interval()) is IntervalType((3,))
     assert double.trace(interval()).jaxpr.in_avals == [IntervalType((3,))]
-    for refused in (lambda: double.lower(interval()), lambda: export(double)(interval())):
-        with pytest.raises(
-            TypeError, match=r"takes or gives values of own types, and a program that is compiled ahead"
-        ):
-            refused()
+    with pytest.raises(TypeError, match=r"takes or gives values of own types, and a program that is compiled ahead"):
+        export(double)(interval())
     with pytest.raises(TypeError, match=r"no array"):
         pmap(lambda x: x)(interval(n=1))
+
+
+def test_a_program_ahead_of_time_takes_the_arrays_of_values():
+    x = interval()
+    lowered = jit(lambda x, y: (x * 2.0, y), donate_argnums=0).lower(x, 1.0)
+    compiled = lowered.compile()
+
+    assert [(str(info.aval), info.donated) for info in lowered.args_info[0]] == [
+        ("interval[3]", True), ("~float64[]", False),
+    ]  # fmt: skip
+    assert len(compiled.input_shardings[0]) == len(compiled.output_shardings) == 2
+    for _ in range(2):  # the second call compares less
+        same(compiled(device_put(x), 2.0)[0], x * 2.0)
+    with pytest.raises(TypeError, match=r"x is interval\[5\] instead of interval\[3\]"):
+        compiled(interval(n=5), 1.0)
+
+
+def test_donated_values_give_their_memory():
+    x = device_put(interval())
+    double = jit(lambda x: x * 2.0, donate_argnums=0)
+
+    same(double(x), interval() * 2.0)
+    assert x.low.is_deleted()
 
 
 def test_values_move_to_devices_and_back():

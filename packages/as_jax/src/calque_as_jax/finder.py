@@ -85,31 +85,37 @@ def look_up(path: str, name: str) -> Any:
     """
     full = f"{path}.{name}"
     if full in NAMES:
-        module, _, there = NAMES[full].partition(":")
-        return getattr(importlib.import_module(module), there) if there else importlib.import_module(module)
+        return _source(NAMES[full])
     if full in MODULES:
         return importlib.import_module(full)
     row = MODULES[path]
     if full not in ABSENT and not name.startswith("_"):
         for origin in (*row.adapters, *row.origins):
-            source = importlib.import_module(origin)
+            source = _source(origin)
             is_here = origin in row.origins or name in _public(source)
             value = getattr(source, name, _MISSING) if is_here else _MISSING
             if value is not _MISSING:
-                return _converted(name, value) if row.converts and origin in row.origins else value
+                return _converted(name, value, path) if row.converts and origin in row.origins else value
     raise AttributeError(absence(path, name), name=name)
 
 
 def names_of(path: str) -> set[str]:
     """Return the names that jax's module `path` has here."""
     row = MODULES[path]
-    listed = {name for origin in (*row.adapters, *row.origins) for name in _public(importlib.import_module(origin))}
+    listed = {name for origin in (*row.adapters, *row.origins) for name in _public(_source(origin))}
     inside = {full.rpartition(".")[2] for full in (*NAMES, *MODULES) if full.rpartition(".")[0] == path}
     return {name for name in listed if f"{path}.{name}" not in ABSENT} | inside
 
 
-def _public(module: ModuleType) -> set[str]:
-    """Return the names of a module of ours that are those of a module of jax."""
+def _source(origin: str) -> Any:
+    """Return the module of a path, or a value of it: `module:name`."""
+    path, _, name = origin.partition(":")
+    module = importlib.import_module(path)
+    return getattr(module, name) if name else module
+
+
+def _public(module: Any) -> set[str]:
+    """Return the names of a module of ours, or of a namespace, that are those of a module of jax."""
     names = vars(module)["__all__"] if module.__name__.startswith(_DIALECT) else dir(module)
     return {name for name in names if not name.startswith("_")}
 

@@ -1,7 +1,7 @@
 """Whether `jax` is calque in this process: installing and uninstalling.
 
 One idea: the state is one finder on `sys.meta_path` and the settings that held before; uninstalling removes the finder,
-the modules that it made and the settings.
+the modules that it made, the attributes of classes and the settings.
 
 Read next: `finder.py`.
 """
@@ -12,7 +12,7 @@ import os
 import sys
 from importlib.machinery import PathFinder
 
-from calque_as_jax import settings
+from calque_as_jax import attributes, settings
 from calque_as_jax.finder import Finder, is_made_here
 from calque_core.extend import late_function
 
@@ -54,6 +54,7 @@ def install() -> None:
         )
     _tell_of_hidden_jax()
     sys.meta_path.insert(0, _finder)
+    attributes.add()
     settings.set_defaults()
 
 
@@ -73,6 +74,7 @@ def uninstall() -> None:
     sys.meta_path.remove(_finder)
     for name in [name for name, module in sys.modules.items() if is_made_here(module)]:
         del sys.modules[name]
+    attributes.remove()
     settings.restore()
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from calque_core import config as core_config
@@ -27,13 +28,14 @@ OURS = {
     "jax_log_compiles": "log_compiles",
     "jax_default_device": "default_device",
     "jax_default_matmul_precision": "default_matmul_precision",
+    "jax_default_prng_impl": "default_prng_impl",
     "jax_numpy_dtype_promotion": "numpy_dtype_promotion",
     "jax_numpy_rank_promotion": "numpy_rank_promotion",
 }
+_STANDARD = "by_kind"  # calque's word for jax's promotion, which is NumPy's for calque
 # Settings that calque has one behaviour for: the value is kept, and changes nothing.
 KEPT: dict[str, Setting] = {
     "jax_threefry_partitionable": True,
-    "jax_default_prng_impl": "threefry2x32",
     "jax_enable_custom_prng": False,
     "jax_transfer_guard": None,
     "jax_traceback_filtering": None,
@@ -53,6 +55,11 @@ KEPT: dict[str, Setting] = {
     "jax_num_cpu_devices": -1,
     "jax_legacy_prng_key": "allow",
     "jax_raise_persistent_cache_errors": False,
+    "jax_allow_f16_reductions": False,
+    "jax_dynamic_shapes": False,
+    "jax_logging_level": "NOTSET",
+    "jax_remove_size_one_mesh_axis_from_type": False,
+    "jax_use_shardy_partitioner": True,
 }
 _STARTS: dict[str, Callable[[Setting], None]] = {
     "jax_platforms": lambda names: core_config.platforms(*names.split(",")) if names else None,
@@ -68,7 +75,7 @@ class Config:
     def update(self, name: str, value: Setting) -> None:
         """Change a setting for every thread.  Raises: AttributeError for an unknown name; ValueError for the value."""
         if name in OURS:
-            core_config.update(OURS[name], value)
+            core_config.update(OURS[name], _STANDARD if value == "standard" else value)
         elif name in KEPT:
             if name in _STARTS and value != KEPT[name]:
                 _STARTS[name](value)
@@ -84,7 +91,8 @@ class Config:
         if name in OURS:
             ours = OURS[name]
             owner = core_config.reports() if ours == "log_compiles" else core_config.current()
-            return getattr(owner, ours)
+            value = getattr(owner, ours)
+            return "standard" if value == _STANDARD else value
         if name in KEPT:
             return KEPT[name]
         raise AttributeError(_unknown(name), name=name)
@@ -108,11 +116,19 @@ class Config:
 
 config = Config()
 
+_DEFAULTS = (
+    ("enable_x64", core_config.current, False),
+    ("numpy_dtype_promotion", core_config.current, _STANDARD),
+    ("known_indices", core_config.current, "as_traced"),
+    ("in_place_operators", core_config.reports, "rebind"),  # jax's arrays never change, so Python rebinds the name
+)
+
 
 def set_defaults() -> None:
     """Set jax's defaults, and what the variables JAX_ENABLE_X64, JAX_DISABLE_JIT and their like say."""
-    _before.update(enable_x64=core_config.current().enable_x64)
-    core_config.update("enable_x64", False)
+    for setting, owner, value in _DEFAULTS:
+        _before[setting] = getattr(owner(), setting)
+        core_config.update(setting, value)
     for name in OURS:
         text = os.environ.get(name.upper())
         if text is not None and text.lower() in _SWITCHES:
@@ -131,6 +147,17 @@ _SWITCHES = {"1": True, "true": True, "on": True, "0": False, "false": False, "o
 
 def _unknown(name: str) -> str:
     return f"jax.config has no setting {name!r} here. The settings are the attributes in dir(jax.config)."
+
+
+def numpy_dtype_promotion(value: str) -> core_config.scope:
+    """Promote dtypes as jax does ("standard"), or refuse to ("strict"), for a `with` block.
+
+    >>> from calque_as_jax.settings import config, numpy_dtype_promotion
+    >>> with numpy_dtype_promotion("strict"):
+    ...     config.jax_numpy_dtype_promotion
+    'strict'
+    """
+    return core_config.numpy_dtype_promotion(_STANDARD if value == "standard" else value)
 
 
 def enable_x64(value: bool = True, /, **_: Any) -> core_config.scope:
@@ -153,3 +180,41 @@ def disable_x64() -> core_config.scope:
     False
     """
     return core_config.enable_x64(False)
+
+
+class Kept:
+    """A setting that changes nothing, for a `with` block: `jax.threefry_partitionable(True)` and its like.
+
+    >>> from calque_as_jax.settings import Kept, config
+    >>> with Kept("jax_threefry_partitionable", False):
+    ...     config.jax_threefry_partitionable
+    False
+    """
+
+    def __init__(self, name: str, value: Setting) -> None:
+        self.name, self.value = name, value
+
+    def __enter__(self) -> None:
+        self.before, KEPT[self.name] = KEPT[self.name], self.value
+
+    def __exit__(self, *_: object) -> None:
+        KEPT[self.name] = self.before
+
+
+allow_f16_reductions = partial(Kept, "jax_allow_f16_reductions")
+enable_custom_prng = partial(Kept, "jax_enable_custom_prng")
+explain_cache_misses = partial(Kept, "jax_explain_cache_misses")
+legacy_prng_key = partial(Kept, "jax_legacy_prng_key")
+softmax_custom_jvp = partial(Kept, "jax_softmax_custom_jvp")
+threefry_partitionable = partial(Kept, "jax_threefry_partitionable")
+
+
+def disable_jit(disable: bool = True) -> core_config.scope:
+    """Run jitted functions operation by operation for a `with` block.
+
+    >>> from calque_as_jax.settings import config, disable_jit
+    >>> with disable_jit(disable=True):
+    ...     config.jax_disable_jit
+    True
+    """
+    return core_config.disable_jit(disable)

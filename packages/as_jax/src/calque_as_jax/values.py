@@ -11,13 +11,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 import calque
-from calque_core import Tracer, ensure_compile_time_eval, lax, typeof
-from calque_numpy.random import KeyArray
+from calque_as_jax.keys import Key
+from calque_core import Tracer, ensure_compile_time_eval, is_tracer, lax, typeof
+from calque_numpy.key_arrays import KeyArray, of_each_word
 from calque_xla_backend import Array as DeviceArray
 from calque_xla_backend import device_put
 
@@ -47,9 +48,12 @@ class Array(metaclass=_ArrayType):
 
 
 class NoMesh:
-    """The mesh of a type, which has none."""
+    """The mesh of a type, which has none, and of a program outside of `set_mesh`."""
 
     empty = True
+    size = 0
+    axis_sizes: tuple[int, ...] = ()
+    shape: ClassVar[dict[str, int]] = {}
     are_all_axes_explicit = are_all_axes_auto = are_all_axes_manual = False
     axis_names: tuple[str, ...] = ()
 
@@ -58,7 +62,8 @@ class NoSharding:
     """The sharding of a type: `out_sharding=jax.typeof(x).sharding` asks for nothing."""
 
     mesh = NoMesh()
-    spec = None
+    spec = memory_kind = None
+    is_fully_replicated = is_fully_addressable = True
 
 
 NO_SHARDING = NoSharding()
@@ -72,17 +77,19 @@ _TELLING_NAMES = (
     "set_string_function"
 )
 _TELLING = frozenset(_TELLING_NAMES.split())
-# Functions whose results are weak if all operands that have a dtype are weak and none is asked for.
-_WEAK_NAMES = (
-    "abs absolute acos acosh add arccos arccosh arcsin arcsinh arctan arctan2 arctanh asarray array asin asinh atan "
-    "atan2 atanh broadcast_to cbrt ceil clip concatenate conj conjugate copy cos cosh divide erf exp exp2 "
-    "expand_dims expm1 exponential fabs flip floor floor_divide fmax fmin full full_like hypot integer_pow log "
-    "log10 log1p log2 logaddexp max maximum mean min minimum mod multiply neg negative nextafter ones_like positive "
-    "pow power prod ravel real reciprocal rem remainder reshape round rsqrt select sign sin sinh sqrt square "
-    "squeeze stack sub subtract sum swapaxes tan tanh tile transpose true_divide trunc where zeros_like mul div "
-    "sigmoid logistic relu softplus stop_gradient atleast_1d atleast_2d broadcast_in_dim"
+# Functions whose results are strong, as those of jax.random are; a number that other functions make of numbers is weak.
+_STRONG_NAMES = (
+    "sum mean prod max min amax amin ptp var std median average nansum nanmean nanprod nanmax nanmin nanvar nanstd "
+    "nanmedian percentile quantile nanpercentile nanquantile cumsum cumprod argmax argmin count_nonzero norm trapezoid "
+    "convert_element_type astype axis_index logsumexp softmax gelu"
 )
-_KEEPING_WEAK = frozenset(_WEAK_NAMES.split())
+_STRONG = frozenset(_STRONG_NAMES.split())
+# Functions of jax.lax that move elements, and so take keys.
+_MOVING = frozenset((
+    "select", "select_n", "concatenate", "slice", "slice_in_dim", "index_in_dim", "dynamic_slice",
+    "dynamic_slice_in_dim", "dynamic_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim",
+    "dynamic_update_index_in_dim", "broadcast", "broadcast_in_dim", "collapse", "rev",
+))  # fmt: skip
 
 
 def to_array(x: Value) -> Value:
@@ -93,7 +100,9 @@ def to_array(x: Value) -> Value:
     """
     if isinstance(x, (np.ndarray, np.generic)):
         return device_put(x) if x.dtype.kind in "biufcV" and x.dtype.fields is None else x
-    return weak_array(x) if type(x) in _SCALARS else x
+    if type(x) in _SCALARS:
+        return weak_array(x)
+    return Key(to_array(x.words), x.impl) if isinstance(x, KeyArray) and not is_tracer(x) else x
 
 
 def weak_array(x: Value) -> Value:
@@ -121,7 +130,7 @@ def to_arrays(x: Value) -> Value:
     if kind is list:
         return [to_arrays(each) for each in x]
     if kind is KeyArray:
-        return KeyArray(to_arrays(x.words))
+        return Key(to_array(x.words), x.impl)
     if isinstance(x, tuple) and hasattr(kind, "_fields"):
         return kind(*map(to_arrays, x))
     return to_array(x)
@@ -136,23 +145,44 @@ def tree_to_arrays(tree: Value) -> Value:
     return calque.tree_util.tree_map(to_array, tree)
 
 
-def converted(name: str, value: Value) -> Value:
-    """Return a function of calque's under jax's name: its results are device arrays.  Classes and values pass.
+def converted(name: str, value: Value, path: str = "jax.numpy") -> Value:
+    """Return a function of calque's under jax's name in a module of jax: its results are device arrays.
+
+    It is pickled by that name.  Classes and values pass.
 
     >>> converted("sin", np.sin)(np.float32(0))
     Array(0., dtype=float32)
     """
     if inspect.isclass(value) or not callable(value) or name in _TELLING or name.endswith("_p"):
         return value
-    return with_arrays(value, keeps_weak=name in _KEEPING_WEAK)
+    keeps_weak = path != "jax.random" and name not in _STRONG
+    call = with_arrays(_with_keys(value) if name in _MOVING else value, keeps_weak=keeps_weak)
+    call.__module__, call.__qualname__ = path, name
+    return call
+
+
+def _with_keys(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that moves elements, of numbers and of keys."""
+
+    def call(*args: Value, **options: Any) -> Value:
+        return of_each_word(function, *args, **options) if any(map(_is_keys, args)) else function(*args, **options)
+
+    return _named(call, function)
+
+
+def _is_keys(x: Value) -> bool:
+    return isinstance(x, KeyArray) or (type(x) in (list, tuple) and len(x) > 0 and isinstance(x[0], KeyArray))
 
 
 def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Callable[..., Any]:
     """Return `function` with results that are device arrays; options that are None and calque lacks are left out."""
 
     def call(*args: Value, **options: Any) -> Value:
+        args = tuple([x.__jax_array__() if hasattr(type(x), "__jax_array__") else x for x in args])
         if options:
             options = {name: x for name, x in options.items() if not _asks_for_nothing(name, x)}
+            if type(options.get("axis")) is list:
+                options["axis"] = tuple(options["axis"])
         out = to_arrays(function(*args, **options))
         return as_weak(out) if keeps_weak and _is_weak_call(args, options, out) else out
 
@@ -174,22 +204,19 @@ def _named(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[.
 
 
 def _is_weak_call(args: tuple[Value, ...], options: dict[str, Any], out: Value) -> bool:
-    """Tell whether a strong number has weak operands alone; calque's arrays with axes are strong."""
-    if "dtype" in options or not isinstance(out, _ARRAYS) or out.ndim or getattr(out, "weak_type", True):
+    """Tell whether a strong number comes of operands whose highest kind is that of weak ones alone, as in jax."""
+    is_number = isinstance(out, _ARRAYS) and getattr(out, "shape", None) == ()
+    if "dtype" in options or not is_number or getattr(out, "weak_type", True):
         return False
-    kind = typeof(out).dtype.kind
-    return kind in "iuf" and all(map(_is_weak_or_no_number, args)) and any(map(_is_weak_number, args))
+    if typeof(out).kind not in "iufc" or any(map(_is_dtype, args)):
+        return False
+    avals = [typeof(x) for x in args if type(x) in _SCALARS or hasattr(x, "dtype")]
+    highest = max((_LEVELS[aval.kind] for aval in avals), default=0)
+    return highest > 0 and all(aval.weak_type for aval in avals if _LEVELS[aval.kind] == highest)
 
 
-def _is_weak_number(x: Value) -> bool:
-    if isinstance(x, (list, tuple)):
-        return bool(x) and all(map(_is_weak_number, x))
-    return type(x) in (int, float) or bool(getattr(x, "weak_type", False))
+_LEVELS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3, "V": 4}
 
 
-def _is_weak_or_no_number(x: Value) -> bool:
-    if isinstance(x, (list, tuple)):
-        return all(map(_is_weak_or_no_number, x))
-    if type(x) is bool or getattr(x, "dtype", None) == np.bool_:
-        return True
-    return _is_weak_number(x) or (not hasattr(x, "dtype") and not isinstance(x, type))
+def _is_dtype(x: Value) -> bool:
+    return isinstance(x, (type, np.dtype)) or (type(x) is str and x in np.sctypeDict)

@@ -33,7 +33,7 @@ _CHAPTERS = {
     "checking derivatives": {"calque_autodiff": "check_grads"},
     "maps over axes": {"calque_batching": "vmap, map, custom_vmap, sequential_vmap"},
     "programs divided over a mesh": {
-        "calque_core": "shard_map, PartitionSpec as P",
+        "calque_core": "shard_map, smap, PartitionSpec as P",
         "calque_core.config": "set_mesh",
     },
     "programs and types": {
@@ -44,25 +44,29 @@ _CHAPTERS = {
     },
     "calls to Python": {"calque_core": "pure_callback, io_callback, effects_barrier"},
     "checks in programs": {"calque_core": "check, CheckError"},
+    "mutable arrays": {"calque_core.ref": "Ref, new_ref, empty_ref, free_ref, freeze"},
     "settings": {
         "calque_core": "config",
         "calque_core.config": (
-            "checking_leaks, debug_infs, debug_nans, default_device, default_matmul_precision, disable_jit, "
-            "enable_checks, enable_x64, known_operations, log_compiles, numpy_dtype_promotion, numpy_rank_promotion"
+            "checking_leaks, debug_infs, debug_nans, default_device, default_matmul_precision, default_prng_impl, "
+            "disable_jit, enable_checks, enable_x64, known_operations, log_compiles, numpy_dtype_promotion, "
+            "numpy_rank_promotion"
         ),
     },
-    "modules": {"calque": "debug, flatten_util, lax, nn, numpy, random, testing, tree"},
+    "modules": {"calque": "debug, flatten_util, lax, nn, numpy, ode, random, ref, testing, tree"},
 }
 
 _UNLISTED = {  # names outside __all__
-    "calque": "ad_checkpoint, custom_batching, custom_derivatives, dtypes, errors, ops, scipy, test_util, tree_util",
+    "calque": (
+        "ad_checkpoint, custom_batching, custom_derivatives, dtypes, errors, image, ops, scipy, test_util, tree_util"
+    ),
 }
 
 # Names that need the compiler, whose package may be absent.
 _OPTIONAL = {
     "calque": "distributed, dlpack, export, ffi, multihost, profiler, sharding, stages",
     "calque_xla_backend": (
-        "Array, NamedSharding, Shard, block_until_ready, clear_caches, compilation_cache, default_backend, "
+        "Array, Device, NamedSharding, Shard, block_until_ready, clear_caches, compilation_cache, default_backend, "
         "device_count, device_get, device_put, devices, explain, jit, live_arrays, local_device_count, local_devices, "
         "make_array_from_callback, make_array_from_process_local_data, make_array_from_single_device_arrays, "
         "make_mesh, plugins, pmap, process_count, process_index, profile, register_plugin, with_sharding_constraint"

@@ -15,7 +15,7 @@ from calque_numpy.random import KeyArray
 from calque_xla_backend import Exported, register_pytree_node_serialization
 
 register_pytree_node_serialization(
-    KeyArray, serialized_name="calque.KeyArray", serialize_auxdata=lambda _: b"", deserialize_auxdata=lambda _: None
+    KeyArray, serialized_name="calque.KeyArray", serialize_auxdata=str.encode, deserialize_auxdata=bytes.decode
 )
 
 

@@ -43,6 +43,7 @@ _CHAPTERS = {
         "calque_core.passes.inlining": "inline_calls",
         "calque_core.passes.dead_code": "dce_jaxpr",
         "calque_core.passes.constant_folding": "fold_constants",
+        "calque_core.passes.discharge": "discharge",
         "calque_core.jaxprs.walk": "count_eqns",
         "calque_core.jaxprs.equality": "jaxpr_equal",
         "calque_core.saved.writing": "jaxpr_to_dict",
@@ -82,6 +83,7 @@ _CHAPTERS = {
         "calque_core.meshes.mesh": "Mesh, AbstractMesh",
         "calque_core.meshes.partition_spec": "PartitionSpec",
         "calque_core.ops.meshes.shard_map": "shard_map",
+        "calque_core.ops.meshes.smap": "smap",
     },
     "trees as vectors": {"calque_core.kits.ravel": "ravel_pytree"},
     "derivative rules of one function": {"calque_core.ops.calls.custom_closures": "CustomRules"},
@@ -98,7 +100,7 @@ _CHAPTERS = {
             "TracerIntegerConversionError, UnexpectedTracerError"
         ),
     },
-    "modules": {"calque_core": "config, debug, lax"},
+    "modules": {"calque_core": "config, debug, lax, ref"},
 }
 
 __version__ = "0.1.0"

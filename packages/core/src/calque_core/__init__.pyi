@@ -26,6 +26,7 @@ from calque_core.kits.rewrite import rewrite as rewrite, map_jaxpr as map_jaxpr
 from calque_core.passes.inlining import inline_calls as inline_calls
 from calque_core.passes.dead_code import dce_jaxpr as dce_jaxpr
 from calque_core.passes.constant_folding import fold_constants as fold_constants
+from calque_core.passes.discharge import discharge as discharge
 from calque_core.jaxprs.walk import count_eqns as count_eqns
 from calque_core.jaxprs.equality import jaxpr_equal as jaxpr_equal
 from calque_core.saved.writing import jaxpr_to_dict as jaxpr_to_dict
@@ -61,6 +62,7 @@ from calque_core.ops.shapes.batch_axes import moveaxis as moveaxis, matchaxis as
 from calque_core.meshes.mesh import Mesh as Mesh, AbstractMesh as AbstractMesh
 from calque_core.meshes.partition_spec import PartitionSpec as PartitionSpec
 from calque_core.ops.meshes.shard_map import shard_map as shard_map
+from calque_core.ops.meshes.smap import smap as smap
 from calque_core.kits.ravel import ravel_pytree as ravel_pytree
 from calque_core.ops.calls.custom_closures import CustomRules as CustomRules
 from calque_core.arrays.numpy_protocol import implements as implements
@@ -74,7 +76,7 @@ from calque_core.errors import (
     TracerArrayConversionError as TracerArrayConversionError, TracerBoolConversionError as TracerBoolConversionError,
     TracerIntegerConversionError as TracerIntegerConversionError, UnexpectedTracerError as UnexpectedTracerError,
 )
-from calque_core import config as config, debug as debug, lax as lax
+from calque_core import config as config, debug as debug, lax as lax, ref as ref
 
 __version__: str
 bfloat16: type[Any]
@@ -94,16 +96,17 @@ __all__ = [
     "ArrayMethods", "canonicalize_dtype", "float0", "issubdtype", "isdtype", "promote_types", "result_type", "finfo",
     "iinfo", "Atom", "ClosedJaxpr", "Jaxpr", "JaxprEqn", "Literal", "Var", "new_jaxpr_eqn", "jaxprs_in_params",
     "subjaxprs", "JaxprType", "check_jaxpr", "make_jaxpr", "eval_shape", "stage", "hoist_tracers", "eval_jaxpr",
-    "jaxpr_as_fun", "interpret", "rewrite", "map_jaxpr", "inline_calls", "dce_jaxpr", "fold_constants", "count_eqns",
-    "jaxpr_equal", "jaxpr_to_dict", "jaxpr_from_dict", "parse_jaxpr", "to_python", "to_dot", "CapturedConstant",
-    "captured_constants", "Primitive", "decompose", "RuleTable", "rules", "rule_epoch", "rule_matrix", "Zero",
-    "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros", "add_tangents", "pure_callback", "io_callback",
-    "host_callback", "effects_barrier", "Effect", "check", "ffi_call", "Trace", "tracing", "current_trace",
-    "evaluation", "hand_down", "hand_custom_down", "register_evaluator", "eval_context", "trace_state_clean", "Tracer",
-    "is_tracer", "ensure_compile_time_eval", "ValueTrace", "ValueTracer", "moveaxis", "matchaxis", "Mesh",
-    "AbstractMesh", "PartitionSpec", "shard_map", "ravel_pytree", "CustomRules", "implements", "SourceInfo",
-    "register_internal_folder", "api_boundary", "full_traceback", "named_scope", "named_call", "CheckError",
-    "ConcretizationTypeError", "JaxprTypeError", "MissingRuleError", "NonConcreteBooleanIndexError", "NumpyRuleError",
-    "ShapeError", "TracerArrayConversionError", "TracerBoolConversionError", "TracerIntegerConversionError",
-    "UnexpectedTracerError", "config", "debug", "lax",
+    "jaxpr_as_fun", "interpret", "rewrite", "map_jaxpr", "inline_calls", "dce_jaxpr", "fold_constants", "discharge",
+    "count_eqns", "jaxpr_equal", "jaxpr_to_dict", "jaxpr_from_dict", "parse_jaxpr", "to_python", "to_dot",
+    "CapturedConstant", "captured_constants", "Primitive", "decompose", "RuleTable", "rules", "rule_epoch",
+    "rule_matrix", "Zero", "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros", "add_tangents",
+    "pure_callback", "io_callback", "host_callback", "effects_barrier", "Effect", "check", "ffi_call", "Trace",
+    "tracing", "current_trace", "evaluation", "hand_down", "hand_custom_down", "register_evaluator", "eval_context",
+    "trace_state_clean", "Tracer", "is_tracer", "ensure_compile_time_eval", "ValueTrace", "ValueTracer", "moveaxis",
+    "matchaxis", "Mesh", "AbstractMesh", "PartitionSpec", "shard_map", "smap", "ravel_pytree", "CustomRules",
+    "implements", "SourceInfo", "register_internal_folder", "api_boundary", "full_traceback", "named_scope",
+    "named_call", "CheckError", "ConcretizationTypeError", "JaxprTypeError", "MissingRuleError",
+    "NonConcreteBooleanIndexError", "NumpyRuleError", "ShapeError", "TracerArrayConversionError",
+    "TracerBoolConversionError", "TracerIntegerConversionError", "UnexpectedTracerError", "config", "debug", "lax",
+    "ref",
 ]

@@ -5,8 +5,8 @@ that it starts meanwhile; `@config.enable_x64(False)` holds for each call of a f
 False)` changes the resting state of every thread.  Settings are part of every cache key, so a change never gives a
 stale result.  Code reads a setting where it uses it, not at import.
 
-`log_compiles`, `captured_constants_bytes` and `traceback_filtering` are reports: messages depend on them and results do
-not, so they are in no key, and to change one compiles nothing anew.
+`log_compiles`, `captured_constants_bytes`, `traceback_filtering` and `in_place_operators` are reports: messages depend
+on them and results do not, so they are in no key, and to change one compiles nothing anew.
 """
 
 from __future__ import annotations
@@ -229,14 +229,32 @@ def disable_jit(value: bool = True) -> scope:
     return scope("disable_jit", value)
 
 
-def numpy_dtype_promotion(value: str) -> scope:
-    """Promote operands of different dtypes ("standard", the default), or refuse them ("strict"), for a `with` block.
+def known_indices(value: str) -> scope:
+    """Refuse known indices out of bounds ("checked", the default), or take them as traced ones ("as_traced").
 
-    A Python scalar takes the dtype of the other operand in both cases, and `result_type` never refuses.  An
+    It holds for a `with` block: a read is clipped then, and an update is dropped.  NumPy's arrays ignore it.
+    Raises: ValueError if `value` is neither.
+
+    >>> import numpy as np
+    >>> from calque_core.config import known_indices
+    >>> from calque_core.engine.numpy_functions import at
+    >>> with known_indices("as_traced"):
+    ...     at(np.arange(3))[5].get(), at(np.arange(3))[5].set(7)
+    (np.int64(2), array([0, 1, 2]))
+    """
+    return scope("known_indices", value)
+
+
+def numpy_dtype_promotion(value: str) -> scope:
+    """Promote operands as NumPy does ("standard", the default), by kind ("by_kind"), or refuse ("strict") their dtypes.
+
+    It holds for a `with` block.  By kind, an integer beside a float takes the float's dtype, and becomes float32 where
+    a float is computed, float64 if it has 64 bits; a Python float beside an integer without axes is still weak.
+    A Python scalar takes the dtype of the other operand in all cases, and `result_type` never refuses.  An
     operation that documents a conversion, as division of integers does, still makes it.  The setting holds for Python's
     operators and for functions of `lax` and NumPy that the program itself calls, not for the operations inside of a
     function or a rule; NumPy's own functions of ndarrays alone ignore it.
-    Raises: ValueError if `value` is neither; TypeError, inside the block, for operands of different dtypes.
+    Raises: ValueError if `value` is none of these; TypeError, inside the block, for operands of different dtypes.
 
     >>> import numpy as np
     >>> from calque_core import lax
@@ -283,6 +301,20 @@ def default_matmul_precision(value: str | None) -> scope:
     return scope("default_matmul_precision", value)
 
 
+def default_prng_impl(value: str) -> scope:
+    """Make random keys of this generator where `impl` is not given, for a `with` block.
+
+    "threefry2x32", the default, "rbg" or "unsafe_rbg"; bare keys of four words are of this generator, too.
+    Raises: ValueError if `value` is none of these.
+
+    >>> from calque_core.config import current, default_prng_impl
+    >>> with default_prng_impl("rbg"):
+    ...     current().default_prng_impl
+    'rbg'
+    """
+    return scope("default_prng_impl", value)
+
+
 def checking_leaks(value: bool = True) -> scope:
     """Raise where a transformation ends and something still refers to one of its tracers, for a `with` block.
 
@@ -327,6 +359,18 @@ def set_mesh(mesh: Any) -> scope:
     AbstractMesh('i': 2)
     """
     return scope("mesh", mesh)
+
+
+def get_mesh() -> Any:
+    """Return the mesh of the block `set_mesh`, or None.
+
+    >>> from calque_core import AbstractMesh
+    >>> from calque_core.config import get_mesh, set_mesh
+    >>> with set_mesh(AbstractMesh((2,), ("i",))):
+    ...     get_mesh()
+    AbstractMesh('i': 2)
+    """
+    return current().mesh
 
 
 def cpu_devices(count: int) -> None:
@@ -391,6 +435,21 @@ def log_compiles(value: bool = True) -> report:
     True
     """
     return report("log_compiles", value)
+
+
+def in_place_operators(value: str) -> report:
+    """Say what `x += y` on a traced array does with the old name: "refuse" its later use, or "rebind" the name alone.
+
+    NumPy changes the array for all names, so a tracer of it is refused afterwards.  Device arrays never change: a
+    program on these alone may have "rebind", and then `z = x; x += y` keeps the value of `z`.
+    Raises: ValueError for another value.
+
+    >>> from calque_core.config import in_place_operators, reports
+    >>> with in_place_operators("rebind"):
+    ...     reports().in_place_operators
+    'rebind'
+    """
+    return report("in_place_operators", value)
 
 
 def captured_constants_bytes(value: int | None) -> report:

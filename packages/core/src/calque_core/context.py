@@ -42,6 +42,8 @@ class Settings(Record):
     mesh: Any = None  # a mesh, to which partition specs alone refer
     known_operations: bool = True  # whether code made once from rules may run in place of them
     checks: bool = True  # whether `check` checks
+    known_indices: str = "checked"  # whether a known index out of bounds is an error
+    default_prng_impl: str = "threefry2x32"  # the generator of keys that name none
 
 
 @lru_cache(maxsize=64)
@@ -68,6 +70,7 @@ class Reports(Record):
     log_compiles: bool = False
     traceback_filtering: str = "remove_frames"
     captured_constants_bytes: int | None = 2_000_000_000
+    in_place_operators: str = "refuse"  # or "rebind": `x += y` on a tracer, as on values that never change
 
 
 class Context:

@@ -28,7 +28,9 @@ _WORDS: dict[str, tuple[str | None, ...]] = {
         "float32",
         None,
     ),
-    "numpy_dtype_promotion": ("standard", "strict"),
+    "known_indices": ("checked", "as_traced"),
+    "numpy_dtype_promotion": ("standard", "by_kind", "strict"),
+    "default_prng_impl": ("threefry2x32", "rbg", "unsafe_rbg"),
     "numpy_rank_promotion": ("allow", "warn", "raise"),
 }
 
@@ -80,6 +82,8 @@ def with_report(reports: Reports, name: str, value: Any) -> Reports:
         raise ValueError(f"log_compiles was set to {value!r}. Use True or False.")
     if name == "traceback_filtering":
         _check_word(name, value, ("remove_frames", "off"))
+    if name == "in_place_operators":
+        _check_word(name, value, ("refuse", "rebind"))
     is_size = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     if name == "captured_constants_bytes" and not (value is None or is_size):
         raise ValueError(f"captured_constants_bytes was set to {value!r}. Use a number of bytes, or None.")

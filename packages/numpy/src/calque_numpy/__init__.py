@@ -193,7 +193,7 @@ _CHAPTERS = {
 }
 
 _UNLISTED = {  # names outside __all__
-    "calque_numpy": "nn, random, scipy, segments",
+    "calque_numpy": "image, nn, random, scipy, segments",
 }
 
 _register_internal_folder(__path__[0])

@@ -114,7 +114,9 @@ from calque_numpy.products import (
     matvec as matvec, vecmat as vecmat,
 )
 from calque_numpy.contractions import einsum as einsum, einsum_path as einsum_path
-from calque_numpy import linalg as linalg, fft as fft, nn as nn, random as random, scipy as scipy, segments as segments
+from calque_numpy import (
+    linalg as linalg, fft as fft, image as image, nn as nn, random as random, scipy as scipy, segments as segments,
+)
 from calque_numpy.sorting import (
     sort as sort, argsort as argsort, partition as partition, argpartition as argpartition, lexsort as lexsort,
     sort_complex as sort_complex,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import NumpyRuleError, canonicalize_dtype, implements, lax, result_type, typeof
+from calque_core import NumpyRuleError, implements, lax, result_type, typeof
 from calque_core.engine import polynomial
 from calque_core.engine.numpy_functions import (
     as_dtype,
@@ -27,6 +27,7 @@ from calque_core.engine.numpy_functions import (
     logaddexp,
     refuse,
     trunc,
+    wide_float,
 )
 from calque_core.extend import where as place
 from calque_numpy.modified_bessel import i0_p
@@ -388,4 +389,4 @@ def flat_abs(x: Value) -> Value:
 
 def _double_of_integers(x: Value) -> Value:
     """Return integers and bools as float64: a function that NumPy writes in Python computes with Python's floats."""
-    return as_dtype(x, canonicalize_dtype(np.float64)) if typeof(x).kind in "biu" else floating(x)
+    return as_dtype(x, wide_float(typeof(x).dtype)) if typeof(x).kind in "biu" else floating(x)

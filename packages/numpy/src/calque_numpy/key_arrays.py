@@ -1,8 +1,8 @@
 """Arrays of random keys: the class of the keys that `random.key` and `random.split` return.
 
-One idea: a key counts as one element, though it is two words.  The class is a pytree node over its words, uint32 with a
-last axis of 2, so that transformations, loops and branches take keys; indexing and NumPy's functions that only move
-elements act on the axes of the keys, by acting on each of the two words alone.
+One idea: a key counts as one element, though it is two words, or four of some generators.  The class is a pytree node
+over its words, uint32 with a last axis for them, so that transformations, loops and branches take keys; indexing and
+NumPy's functions that only move elements act on the axes of the keys, by acting on each of the words alone.
 
 Read next: `random/keys.py`, the functions that make keys; `evaluation.py`, through which this package's functions take
 them.
@@ -50,7 +50,8 @@ class prng_key(np.void):  # type: ignore[misc]  # NumPy subclasses it likewise, 
     """
 
 
-_DTYPE = np.dtype((prng_key, [("words", np.uint32, (2,))]))
+KEY_WORDS = {"threefry2x32": 2, "rbg": 4, "unsafe_rbg": 4}  # of one key, by the name of its generator
+_DTYPES = {impl: np.dtype((prng_key, [(impl, np.uint32, (count,))])) for impl, count in KEY_WORDS.items()}
 
 
 class KeyArray(np.lib.mixins.NDArrayOperatorsMixin):
@@ -64,11 +65,15 @@ class KeyArray(np.lib.mixins.NDArrayOperatorsMixin):
     ((3,), ())
     """
 
-    __slots__ = ("words",)
+    __slots__ = ("impl", "words")
     __hash__ = None  # type: ignore[assignment]  # as of arrays: equality is elementwise
 
-    def __init__(self, words: Value) -> None:
-        self.words = words
+    def __init__(self, words: Value, impl: str = "threefry2x32") -> None:
+        self.words, self.impl = words, impl
+
+    def with_words(self, words: Value) -> KeyArray:
+        """Return keys of the same class and generator with other words."""
+        return self.__class__(words, self.impl)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -83,22 +88,22 @@ class KeyArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def size(self) -> int:
         """The number of keys."""
-        return typeof(self.words).size // 2  # type: ignore[no-any-return]
+        return typeof(self.words).size // KEY_WORDS[self.impl]  # type: ignore[no-any-return]
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of keys, whose type is `prng_key`."""
-        return _DTYPE
+        return _DTYPES[self.impl]
 
     @property
     def itemsize(self) -> int:
         """The bytes of one key."""
-        return _DTYPE.itemsize
+        return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
         """The bytes of all keys."""
-        return self.size * _DTYPE.itemsize
+        return self.size * self.dtype.itemsize
 
     @property
     def device(self) -> Any:
@@ -122,7 +127,7 @@ class KeyArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def copy(self) -> KeyArray:
         """Return keys in memory of their own."""
-        return KeyArray(self.words.copy())
+        return self.with_words(self.words.copy())
 
     def __copy__(self) -> KeyArray:
         return self.copy()
@@ -147,17 +152,21 @@ class KeyArray(np.lib.mixins.NDArrayOperatorsMixin):
         each = index if isinstance(index, tuple) else (index,)
         has_ellipsis = any(x is Ellipsis for x in each)
         full = (*each, slice(None)) if has_ellipsis else (*each, Ellipsis, slice(None))
-        return KeyArray(at(self.words)[full].get() if has_tracer(each) else self.words[full])
+        return self.with_words(at(self.words)[full].get() if has_tracer(each) else self.words[full])
 
     def __eq__(self, other: object) -> Value:
-        """Return, for each key, whether both words are equal."""
-        return lax.reduce_and(self.words == other.words, -1) if isinstance(other, KeyArray) else NotImplemented
+        """Return, for each key, whether all words are equal."""
+        return lax.reduce_and(self._equal_words(other), -1) if isinstance(other, KeyArray) else NotImplemented
 
     def __ne__(self, other: object) -> Value:
-        return lax.reduce_or(self.words != other.words, -1) if isinstance(other, KeyArray) else NotImplemented
+        return lax.bitwise_not(self == other) if isinstance(other, KeyArray) else NotImplemented
+
+    def _equal_words(self, other: KeyArray) -> Value:
+        _check_one_impl("==", (self, other))
+        return self.words == other.words
 
     def __repr__(self) -> str:
-        return f"KeyArray({self.words!r})"
+        return f"KeyArray({self.words!r}{'' if self.impl == 'threefry2x32' else f', impl={self.impl!r}'})"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise TypeError(
@@ -202,8 +211,7 @@ class KeyArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self._moved(lambda x: x.swapaxes(axis1, axis2))
 
     def _moved(self, method: Callable[[Value], Value]) -> KeyArray:
-        moved: KeyArray = _of_each_word(method, self)
-        return moved
+        return self.with_words(of_each_word(method, self).words)
 
 
 def _is_keys(x: object) -> bool:
@@ -244,7 +252,7 @@ def of_keys(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
     if func not in _MOVING:
         raise _no_numbers(func.__name__)
     _check_alike(func, args)
-    return _of_each_word(func, *args, **kwargs)
+    return of_each_word(func, *args, **kwargs)
 
 
 def _no_numbers(name: str) -> TypeError:
@@ -276,17 +284,32 @@ def _check_alike(func: Callable[..., Any], args: Sequence[Any]) -> None:
             )
 
 
-def _of_each_word(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Apply a function that only moves elements to the first words and to the second words; join the results."""
+def of_each_word(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Apply a function that only moves elements to the words of each place alone; join the results."""
+    keys = [x for x in tree_leaves((args, kwargs), is_leaf=_is_keys) if _is_keys(x)]
+    impl = _check_one_impl(getattr(function, "__name__", "moved"), keys)
 
     def words(i: int) -> Any:
         chosen = tree_map(lambda x: x.words[..., i] if _is_keys(x) else x, (args, kwargs), is_leaf=_is_keys)
         return function(*chosen[0], **chosen[1])
 
-    def joined(first: Value, second: Value) -> KeyArray:
-        return KeyArray(lax.stack([first, second], typeof(first).ndim))
+    def joined(*words: Value) -> KeyArray:
+        return KeyArray(lax.stack(words, typeof(words[0]).ndim), impl)
 
-    return tree_map(joined, words(0), words(1))
+    return tree_map(joined, *map(words, range(KEY_WORDS[impl])))
 
 
-register_pytree_node(KeyArray, lambda keys: ((keys.words,), None), lambda _, children: KeyArray(*children))
+def _check_one_impl(name: str, keys: Sequence[KeyArray]) -> str:
+    """Return the generator of all keys.  Raises: TypeError if two differ."""
+    first, *others = dict.fromkeys(x.impl for x in keys)
+    if others:
+        raise TypeError(
+            f"{name}{where()} of keys of {first} and of {others[0]}: their words have different meanings. Make all "
+            "keys with one impl."
+        )
+    return first
+
+
+register_pytree_node(
+    KeyArray, lambda keys: ((keys.words,), keys.impl), lambda impl, children: KeyArray(children[0], impl)
+)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import canonicalize_dtype, implements, lax, typeof
+from calque_core import implements, lax, typeof
 from calque_core.engine import numpy_functions as reductions
-from calque_core.engine.numpy_functions import as_dtype, canonical_axis, integers, reduced_axes
+from calque_core.engine.numpy_functions import as_dtype, canonical_axis, integers, reduced_axes, wide_float
 from calque_core.extend import integer, late_function, where
 
 Value = Any
@@ -57,7 +57,7 @@ def norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) ->
 
 def _in_doubles(x: Value) -> Value:
     """Return `x`, integers as float64, as in NumPy: squares of 8 bits do not fit float16."""
-    return as_dtype(x, canonicalize_dtype(np.float64)) if typeof(x).kind in "biu" else x
+    return as_dtype(x, wide_float(typeof(x).dtype)) if typeof(x).kind in "biu" else x
 
 
 def _length(x: Value, axes: tuple[int, ...]) -> Value:

@@ -27,6 +27,7 @@ from calque_core.engine.numpy_functions import (
     keep_axes,
     reduced_axes,
     refuse,
+    wide_float,
 )
 from calque_core.engine.numpy_functions import sum as total
 from calque_core.extend import where as place
@@ -105,7 +106,7 @@ def _nothing(rows: Value) -> Value:
 
 def _float_dtype(rows: Value) -> np.dtype[Any]:
     dtype = typeof(rows).dtype
-    return canonicalize_dtype(np.float64) if kind_of(dtype) in "biu" else dtype
+    return wide_float(dtype) if kind_of(dtype) in "biu" else dtype
 
 
 def _sorted_floats(rows: Value) -> Value:
@@ -299,7 +300,7 @@ def _quantile(name: str, a: Value, q: Value, axis: Axes, options: tuple[None, st
     skips_nan = name.startswith("nan") and typeof(rows).kind == "f"
     is_discrete = method in _DISCRETE or (method == "linear" and _is_end(name, q))
     dtype, q = result_type(rows, q), _probabilities(name, q)
-    dtype = canonicalize_dtype(np.float64) if kind_of(dtype) in "biu" else dtype
+    dtype = wide_float(dtype) if kind_of(dtype) in "biu" else dtype
     ordered = lax.sort(rows if is_discrete else as_dtype(rows, dtype), 0)
     n = typeof(rows).shape[0]
     counts = as_dtype(_count(rows), typeof(q).dtype) if skips_nan else None

@@ -20,6 +20,7 @@ from calque_core.engine.numpy_functions import (
     one_or_several,
     refuse,
     truth,
+    wide_float,
 )
 from calque_core.extend import where as place
 from calque_core.lax import broadcast_in_dim
@@ -80,7 +81,7 @@ def average(
         return (mean, lax.full(shape, typeof(mean).dtype.type(count))) if returned else mean
     weights = asarray(weights)
     check_dtypes("average", [aval, typeof(weights)])
-    dtype = result_type(a, weights, np.float64) if aval.kind in "biu" else result_type(a, weights)
+    dtype = result_type(a, weights, wide_float(aval.dtype)) if aval.kind in "biu" else result_type(a, weights)
     weights = as_dtype(spread_weights("average", aval, axis, weights), dtype)
     total = reductions.sum(weights, axis, keepdims=keepdims)
     mean = lax.div(reductions.sum(lax.mul(as_dtype(a, dtype), weights), axis, keepdims=keepdims), total)

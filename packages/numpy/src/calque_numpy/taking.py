@@ -104,12 +104,19 @@ def checked_positions(name: str, indices: Value, size: int, mode: str | None) ->
 
 @implements(np.take_along_axis)
 def take_along_axis(
-    arr: Value, indices: Value, axis: int | None = -1, mode: str | None = None, fill_value: Value = None
+    arr: Value,
+    indices: Value,
+    axis: int | None = -1,
+    mode: str | None = None,
+    fill_value: Value = None,
+    *,
+    wrap_negative_indices: bool = True,
 ) -> Value:
     """Return the elements of which `indices` has the positions along `axis`; the other axes are matched.
 
     Shapes: arr [*s, n, *t], indices [*s, k, *t] -> [*s, k, *t]; axes of size 1 are broadcast.  JAX's `mode` is "clip",
-    "fill" or "promise_in_bounds", as for `x.at[index].get`; without it traced positions are clipped.
+    "fill" or "promise_in_bounds", and `wrap_negative_indices`, are as for `x.at[index].get`; without a mode traced
+    positions are clipped.
     Raises: IndexError for a known position out of bounds without a mode; ValueError for another number of axes or an
     unknown mode; TypeError for indices that are no integers.
 
@@ -122,7 +129,7 @@ def take_along_axis(
     """
     arr, axis = _flat_or_axis("take_along_axis", arr, axis)
     index = along_axis("take_along_axis", arr, asarray(indices), axis)
-    return at(arr)[index].get(mode=mode, fill_value=fill_value) if mode else at(arr)[index].get(fill_value=fill_value)
+    return at(arr)[index].get(mode=mode, fill_value=fill_value, wrap_negative_indices=wrap_negative_indices)
 
 
 def along_axis(name: str, arr: Value, indices: Value, axis: int) -> tuple[Value, ...]:

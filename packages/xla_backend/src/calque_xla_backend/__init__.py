@@ -28,6 +28,7 @@ from calque_xla_backend.processes.arrays import make_array_from_process_local_da
 from calque_xla_backend.processes.devices import local_device_count, local_devices, process_count, process_index
 from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.assembly import make_array_from_callback, make_array_from_single_device_arrays
+from calque_xla_backend.runtime.clients import DeviceClass as Device
 from calque_xla_backend.runtime.communication import Traffic
 from calque_xla_backend.runtime.devices import (
     block_until_ready,
@@ -42,7 +43,7 @@ from calque_xla_backend.runtime.exchange import from_dlpack
 from calque_xla_backend.runtime.mesh import make_mesh
 from calque_xla_backend.runtime.plugins import Plugin, plugins, register_plugin
 from calque_xla_backend.runtime.profiler import TraceAnnotation, profile
-from calque_xla_backend.runtime.sharding import NamedSharding, SingleDeviceSharding
+from calque_xla_backend.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding
 from calque_xla_backend.runtime.shards import Shard
 from calque_xla_backend.runtime.visualize import visualize_array_sharding, visualize_sharding
 from calque_xla_backend.verbs.constraint import with_sharding_constraint
@@ -61,6 +62,7 @@ __all__ = [
     "ArgInfo",
     "Array",
     "Compiled",
+    "Device",
     "Difference",
     "Explanation",
     "ExportError",
@@ -71,6 +73,7 @@ __all__ = [
     "NamedSharding",
     "Plugin",
     "Shard",
+    "Sharding",
     "SingleDeviceSharding",
     "TraceAnnotation",
     "Traced",

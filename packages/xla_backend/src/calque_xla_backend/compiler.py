@@ -88,11 +88,6 @@ class XlaCompiler:
         """Tell whether the next `program` of a jaxpr would compile nothing."""
         return self._key(place, donated) in jaxpr.memo_keys()
 
-    def count_programs(self, jaxpr: Jaxpr) -> int:
-        """Return the number of programs of a jaxpr with values of own types."""
-        keys = lower_values(jaxpr).memo_keys()
-        return sum(isinstance(key, tuple) and key[0] is self for key in keys)
-
     def program_of(self, lowered: LoweredProgram, place: Place) -> Program:
         """Return the program of a lowered jaxpr: the one that `program` returns for this jaxpr."""
         return self._kept(lowered.jaxpr, place, lowered.donated, lambda: lowered)

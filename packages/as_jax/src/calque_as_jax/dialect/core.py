@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import calque_core
 from calque_as_jax.dialect.types import tangent_type
-from calque_core import Literal, ShapedArray, Var, check_jaxpr, current_trace, typeof
+from calque_as_jax.keys import KEY_DTYPES, KeyType
+from calque_as_jax.values import NoSharding
+from calque_core import Literal, Var, check_jaxpr, current_trace, typeof
 from calque_core.compat import find_top_trace, raise_to_shaped
+from calque_core.engine import entered
 from calque_core.extend import JaxprTrace
 from calque_core.lax import jit_p
 
 __all__ = [
     "Atom", "CallPrimitive", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprTypeError", "Literal", "ParamDict", "Primitive",
-    "Value", "Var", "call_p", "closed_call_p", "concrete_or_error", "eval_jaxpr", "find_top_trace", "get_aval",
-    "get_opaque_trace_state", "jaxpr_as_fun", "mapped_aval", "no_effects", "primal_dtype_to_tangent_dtype",
-    "raise_to_shaped", "typecheck_jaxpr", "unmapped_aval", "unsafe_am_i_under_a_jit_DO_NOT_USE",
-    "unsafe_am_i_under_a_vmap_DO_NOT_USE", "valid_jaxtype",
+    "ShapedArray", "TraceTag", "Value", "Var", "call_p", "closed_call_p", "concrete_or_error", "eval_jaxpr",
+    "find_top_trace", "get_aval", "get_opaque_trace_state", "jaxpr_as_fun", "mapped_aval", "no_effects",
+    "primal_dtype_to_tangent_dtype", "raise_to_shaped", "set_current_trace", "take_current_trace", "typecheck_jaxpr",
+    "unmapped_aval", "unsafe_am_i_under_a_jit_DO_NOT_USE", "unsafe_am_i_under_a_vmap_DO_NOT_USE", "valid_jaxtype",
 ]  # fmt: skip
 
 Atom = Var | Literal
@@ -28,6 +32,28 @@ JaxprTypeError = calque_core.JaxprTypeError
 typecheck_jaxpr = check_jaxpr
 call_p = closed_call_p = jit_p
 no_effects: frozenset[Any] = frozenset()
+
+
+class _ShapedArrayType(type):
+    """The type of `ShapedArray`: calque's types of arrays are instances."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, (calque_core.ShapedArray, KeyType))
+
+    def __call__(cls, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: Any = None, **options: Any) -> Any:
+        asked = {name: x for name, x in {"sharding": sharding, **options}.items() if x and type(x) is not NoSharding}
+        if asked:
+            raise NotImplementedError(
+                f"ShapedArray got {asked}, but types hold no places here. Leave these options out."
+            )
+        impl = next((key_dtype.impl for key_dtype in KEY_DTYPES.values() if key_dtype == dtype), None)
+        if impl is not None:
+            return KeyType(tuple(shape), impl)
+        return calque_core.ShapedArray(shape, dtype, weak_type)
+
+
+class ShapedArray(metaclass=_ShapedArrayType):
+    """The type of an array, made with jax's options."""
 
 
 class _PrimitiveType(type):
@@ -157,7 +183,22 @@ def get_opaque_trace_state(convention: Any = None) -> Any:
     return current_trace()
 
 
-def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> Any:
+class TraceTag:
+    """What the traces of one transformation have in common."""
+
+
+@contextmanager
+def take_current_trace() -> Iterator[Any]:
+    """Give the current trace, and evaluate in the block."""
+    trace = current_trace()
+    with calque_core.eval_context():
+        yield trace
+
+
+set_current_trace = entered  # a context: a trace is current in the block
+
+
+def mapped_aval(size: int, axis: int | None, aval: Any) -> Any:
     """Return the type of one element along an axis."""
     del size
     return aval if axis is None else aval.update(shape=aval.shape[:axis] + aval.shape[axis + 1 :])

@@ -10,11 +10,12 @@ from calque_as_jax.dialect.scalars import SCALARS
 from calque_core import canonicalize_dtype, typeof
 
 __all__ = [
-    "TypePromotionError", "bfloat16", "extended", "itemsize_bits", "scalar_type_of", "to_complex_dtype",
-    "to_inexact_dtype",
+    "DType", "ExtendedDType", "TypePromotionError", "bfloat16", "extended", "itemsize_bits", "scalar_type_of",
+    "supports_inf", "to_complex_dtype", "to_inexact_dtype",
 ]  # fmt: skip
 
 bfloat16 = SCALARS["bfloat16"]
+DType = np.dtype
 
 
 class TypePromotionError(ValueError):
@@ -23,6 +24,15 @@ class TypePromotionError(ValueError):
 
 class extended(np.generic):
     """The dtypes that are no numbers: those of random keys."""
+
+
+class ExtendedDType:
+    """A dtype of a library's own, with rules; a value of it is refused, since calque's dtypes are NumPy's."""
+
+
+def supports_inf(dtype: Any) -> bool:
+    """Tell whether a floating dtype has infinity."""
+    return bool(np.isinf(np.array(np.inf).astype(dtype)))
 
 
 def scalar_type_of(x: Any) -> type:

@@ -6,14 +6,21 @@ from typing import Any
 
 import numpy as np
 
+import calque.lax as clax
 import calque.numpy as cnp
-from calque_as_jax.values import Array, to_arrays, with_arrays
+from calque_as_jax.values import Array, NoSharding, to_arrays, with_arrays
+from calque_core import typeof
 
-__all__ = ["ComplexWarning", "asarray", "ndarray", "vectorize"]
+__all__ = [
+    "ComplexWarning", "asarray", "cumprod", "cumsum", "einsum", "load", "ndarray", "reciprocal",
+    "take", "take_along_axis", "vectorize",
+]  # fmt: skip
 
 ndarray = Array
 ComplexWarning = np.exceptions.ComplexWarning
 
+_divide = with_arrays(cnp.divide, keeps_weak=True)
+_einsum = with_arrays(cnp.einsum)
 _asarray = with_arrays(cnp.asarray, keeps_weak=True)
 
 
@@ -25,6 +32,69 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None =
     """
     del order, copy
     return _asarray(a) if dtype is None else _asarray(a, dtype)
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+    """Return running sums, in the dtype of the operand; bools are summed as integers.
+
+    >>> cumsum(np.array([1, 2], np.int8))
+    Array([1, 3], dtype=int8)
+    """
+    return to_arrays(cnp.cumsum(a, axis, _running_dtype(a, dtype)))
+
+
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+    """Return running products, in the dtype of the operand; bools are multiplied as integers."""
+    return to_arrays(cnp.cumprod(a, axis, _running_dtype(a, dtype)))
+
+
+def take(
+    a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: Any = None, fill_value: Any = None, **_: Any
+) -> Any:
+    """Return the elements at indices; an index out of bounds gives NaN, or `fill_value`, unless `mode` says otherwise.
+
+    >>> take(np.array([1.0, 2.0]), [1, 5])
+    Array([ 2., nan], dtype=float32)
+    """
+    return to_arrays(cnp.take(a, indices, axis, mode=mode or "fill", fill_value=fill_value))
+
+
+def take_along_axis(
+    arr: Any, indices: Any, axis: int | None = -1, mode: Any = None, fill_value: Any = None, **options: Any
+) -> Any:
+    """Return the elements whose positions along an axis `indices` has; out of bounds as `take` does."""
+    return to_arrays(cnp.take_along_axis(arr, indices, axis, mode or "fill", fill_value, **options))
+
+
+def _running_dtype(a: Any, dtype: Any) -> Any:
+    return dtype if dtype is not None or typeof(a).kind == "b" else typeof(a).dtype
+
+
+def reciprocal(x: Any) -> Any:
+    """Return 1 / x, a float for integers, too.
+
+    >>> reciprocal(2)
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    return _divide(1, x)
+
+
+def load(file: Any, *args: Any, **options: Any) -> Any:
+    """Return the array of one of NumPy's files on a device, or an archive of arrays as NumPy has it."""
+    return to_arrays(np.load(file, *args, **options))
+
+
+def einsum(*operands: Any, _dot_general: Any = None, out_sharding: Any = None, **options: Any) -> Any:
+    """Return sums of products of the operands' elements.  Raises: NotImplementedError for a product of one's own.
+
+    >>> einsum("i,i->", [1, 2], [3, 4])
+    Array(11, dtype=int32)
+    """
+    if _dot_general is not None and getattr(_dot_general, "__wrapped__", _dot_general) is not clax.dot_general:
+        raise NotImplementedError(f"einsum got _dot_general={_dot_general}. Leave it out, or write the products.")
+    if out_sharding is not None and type(out_sharding) is not NoSharding:
+        raise NotImplementedError(f"einsum got out_sharding={out_sharding}. Use jax.lax.with_sharding_constraint.")
+    return _einsum(*operands, **options)
 
 
 def vectorize(pyfunc: Any, *, excluded: Any = frozenset(), signature: str | None = None) -> Any:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 import calque
+from calque_as_jax.values import NoMesh
 from calque_core import Mesh, config
-from calque_xla_backend import NamedSharding, SingleDeviceSharding, devices
+from calque_xla_backend import NamedSharding, devices
 
 __all__ = [
-    "AxisType", "Mesh", "NamedSharding", "PositionalSharding", "Sharding", "create_device_mesh", "get_abstract_mesh",
-    "get_mesh", "make_mesh",
+    "AxisType", "Format", "Mesh", "PositionalSharding", "create_device_mesh", "get_abstract_mesh", "get_mesh",
+    "make_mesh",
 ]  # fmt: skip
 
 
@@ -26,23 +27,12 @@ class AxisType(enum.Enum):
     Manual = enum.auto()
 
 
-class _ShardingType(type):
-    """The type of `Sharding`: all classes of shardings are subclasses."""
-
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, (NamedSharding, SingleDeviceSharding))
-
-
-class Sharding(metaclass=_ShardingType):
-    """Where the elements of an array are."""
-
-
 PositionalSharding = NamedSharding
 
 
 def get_mesh() -> Any:
-    """Return the mesh of the block `set_mesh`, or None."""
-    return config.current().mesh
+    """Return the mesh of the block `set_mesh`, or an empty one."""
+    return config.current().mesh or NoMesh()
 
 
 get_abstract_mesh = get_mesh
@@ -62,3 +52,12 @@ def create_device_mesh(mesh_shape: Sequence[int], devices: Any = None, **_: Any)
 
 
 _devices = devices
+
+
+class Format:
+    """A sharding beside a layout, which is XLA's choice here.  Raises: NotImplementedError for a layout."""
+
+    def __init__(self, layout: Any = None, sharding: Any = None) -> None:
+        if layout is not None:
+            raise NotImplementedError(f"Format got layout={layout!r}, but layouts are XLA's choice here. Leave it out.")
+        self.layout, self.sharding = layout, sharding

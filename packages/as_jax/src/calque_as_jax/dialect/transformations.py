@@ -11,8 +11,8 @@ from typing import Any
 
 import calque
 from calque_as_jax.dialect.core import ClosedJaxpr
+from calque_as_jax.dialect.types import ShapeDtypeStruct, struct_of
 from calque_as_jax.values import to_array, tree_to_arrays
-from calque_core import ShapeDtypeStruct
 from calque_core import eval_shape as core_eval_shape
 from calque_core import make_jaxpr as core_make_jaxpr
 from calque_pytree import Partial, tree_flatten, tree_leaves, tree_map
@@ -34,6 +34,7 @@ def _on_arrays(transform: Function) -> Function:
         options.pop("reduce_axes", None)
         return _returning_arrays(transform(fun, *args, **options))
 
+    transformed.__module__ = __name__  # pickled by the name here
     return transformed
 
 
@@ -51,7 +52,14 @@ jacfwd = _on_arrays(calque.jacfwd)
 jacrev = _on_arrays(calque.jacrev)
 jacobian = jacrev
 hessian = _on_arrays(calque.hessian)
-pmap = _on_arrays(calque.pmap)
+
+
+def pmap(fun: Function, axis_name: Any = None, *, backend: str | None = None, **options: Any) -> Function:
+    """Return `fun`, mapped over an axis of its arguments, one element on each device of a platform."""
+    options.pop("global_arg_shapes", None)
+    if backend is not None and options.get("devices") is None:
+        options["devices"] = calque.devices(backend)
+    return _returning_arrays(calque.pmap(fun, axis_name, **options))
 
 
 def vmap(
@@ -152,7 +160,7 @@ def _with_structs(evaluate: Function, fun: Function, args: Any, kwargs: Any) -> 
         return [leaf for leaf in leaves if not isinstance(leaf, ShapeDtypeStruct)]
 
     traced.__name__ = getattr(fun, "__name__", "traced")
-    types = iter(evaluate(traced, *args, **kwargs))
+    types = map(struct_of, evaluate(traced, *args, **kwargs))
     tree, structs = kept
     return tree.unflatten([next(types) if struct is None else struct for struct in structs])
 
@@ -172,7 +180,7 @@ def make_jaxpr(
 
         jaxpr = core_make_jaxpr(structured, static_argnums, axis_env=axis_env, **options)(*args, **kwargs)
         closed = ClosedJaxpr(jaxpr, jaxpr.consts)
-        structs = [ShapeDtypeStruct(x.aval.shape, x.aval.dtype, weak_type=x.aval.weak_type) for x in jaxpr.outvars]
+        structs = [*map(struct_of, jaxpr.out_avals)]
         return (closed, trees[0].unflatten(structs)) if return_shape else closed
 
     return staged

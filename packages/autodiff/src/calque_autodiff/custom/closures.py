@@ -36,18 +36,19 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     leaves, in_tree = flatten_primals("closure_convert", fun, example_args)
     flat = FlatPrimals(fun, in_tree, "closure_convert")
     jaxpr, tracers = hoist_tracers(stage(flat, [typeof(x) for x in leaves], verb="closure_convert", user_fun=fun))
-    out_tree, count = flat.out_tree, len(example_args)
+    out_tree, count, extra, name = flat.out_tree, len(example_args), len(tracers), describe_function(fun)
 
     @named_after(fun)
     def converted(*args: Any) -> Any:
-        own, values = args[: len(args) - len(tracers)], args[len(args) - len(tracers) :]
+        own, values = args[: len(args) - extra], args[len(args) - extra :]
         own_leaves, own_tree = tree_flatten(own)
-        if len(args) != count + len(tracers) or own_tree != in_tree:
+        if len(args) != count + extra or own_tree != in_tree:
             raise TypeError(
-                f"closure_convert of {describe_function(fun)}{where()} got {len(args)} arguments of the structure "
+                f"closure_convert of {name}{where()} got {len(args)} arguments of the structure "
                 f"{tree_flatten(args)[1]}. Give {count} arguments of the structure {in_tree}, then the "
-                f"{len(tracers)} values of the closure."
+                f"{extra} values of the closure."
             )
         return out_tree.unflatten(eval_jaxpr(jaxpr, jaxpr.consts, *values, *own_leaves))
 
+    del converted.__wrapped__  # type: ignore[attr-defined]  # it closes over the tracers; rules that hold them are traced early
     return converted, tracers

@@ -103,7 +103,7 @@ class custom_rules(CustomFunction[P, R]):
     def def_batch(self, rule: F) -> F:
         """Give the rule for `vmap`: `rule(axis_size, in_batched, *args) -> (out, out_batched)`; return it.
 
-        Batched arguments have their batch axis in front; `in_batched` is a tuple with a bool in place of each array.
+        Batched arguments have their batch axis in front; `in_batched` is a list with a bool in place of each array.
         `out_batched` is a bool, or a pytree of them like `out`.
 
         >>> from calque_autodiff import custom_rules

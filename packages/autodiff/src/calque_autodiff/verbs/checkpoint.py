@@ -22,6 +22,9 @@ from calque_core.engine import (
     arg_names,
     array_leaves,
     copy_writable,
+    discharge_programs,
+    flatten_arrays,
+    is_array_like,
     join_constants,
     narrow,
     program_of,
@@ -98,6 +101,8 @@ def checkpoint(
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         statics, dynamic = static.split(args, kwargs)
         leaves, in_tree = tree_flatten(dynamic)
+        if not all(map(is_array_like, leaves)):
+            leaves, in_tree = flatten_arrays(dynamic)
         names = functools.partial(arg_names, fun, *dynamic)
         _check_leaves(leaves, names, caller)
         call = FlatFunction(with_static(fun, "checkpoint", statics), in_tree, "checkpoint")
@@ -112,8 +117,9 @@ def checkpoint(
         if policy is not None:
             # A policy may be a new object at each call; memos by policy live on this copy, and die with it.
             staged = staged.replace()
-        (jaxpr,), captured = join_constants([staged])
-        return out_tree.unflatten(remat_p.bind(*captured, *leaves, jaxpr=jaxpr, **how))
+        pure = discharge_programs(*join_constants([staged]))
+        outs = remat_p.bind(*pure.arrays, *leaves, jaxpr=pure.programs[0], **how)
+        return out_tree.unflatten(pure.results(outs))
 
     return checkpointed
 

@@ -57,9 +57,9 @@ class custom_vmap(CustomFunction[P, R]):
     def def_vmap(self, vmap_rule: F) -> F:
         """Give the rule: `vmap_rule(axis_size, in_batched, *args) -> (out, out_batched)`; return it.
 
-        Batched arguments have their batch axis in front; `in_batched` is a tuple of pytrees like `args`, with a bool in
-        place of each array.  `out_batched` is a bool, or a pytree of them like `out`; where it is True, `out` has the
-        batch axis in front.
+        Batched arguments have their batch axis in front; `in_batched` is a list of pytrees, one for each argument, with
+        a bool in place of each array.  `out_batched` is a bool, or a pytree of them like `out`; where it is True, `out`
+        has the batch axis in front.
         """
         check_callable(vmap_rule, "def_vmap")
         self.rule = vmap_rule
@@ -88,7 +88,7 @@ def sequential_vmap(fun: Callable[P, R]) -> custom_vmap[P, R]:
     @mapped.def_vmap
     def one_by_one(axis_size: int, in_batched: Any, *args: Any) -> tuple[Any, Any]:
         leaves, treedef = tree_flatten(args)
-        is_mapped = treedef.flatten_up_to(in_batched)
+        is_mapped = treedef.flatten_up_to(tuple(in_batched))
         shared = unmarked(leaves, is_mapped)
 
         def step(elements: Sequence[Value]) -> Any:

@@ -30,6 +30,7 @@ from calque_core.engine import (
     FlatPrimals,
     arg_names,
     argument_at,
+    check_distinct_references,
     check_free_name,
     copy_shared,
     each_one_value,
@@ -38,7 +39,9 @@ from calque_core.engine import (
     named_after,
     own_types,
     record_call,
+    reference_types,
     transform_of,
+    with_references,
 )
 from calque_core.extend import check_callable, describe_function, integer
 from calque_pytree import keystr, tree_flatten
@@ -107,6 +110,11 @@ def vmap(  # noqa: PLR0913  two more than jax has
                 caller, "in_axes", in_tree, spec, lambda p: f"for {argument_at(fun, args, kwargs, p)}"
             )
             flat = FlatFunction(fun, in_tree, "vmap", is_leaf=is_leaf)
+        if reference_types and any(type(x) in reference_types and d is not None for x, d in zip(values, axes)):
+            check_distinct_references(caller, values)
+            options = {"axis_name": axis_name, "axis_size": axis_size, "missing": missing, "batch_size": batch_size}
+            mapped = functools.partial(vmap, spmd_axis_name=spmd_axis_name, **options)
+            return _with_mapped_references(mapped, _with_result(flat, fun), values, axes, out_axes)
         names = functools.partial(arg_names, fun, args, kwargs, is_leaf)
         leaves = canonical_leaves(caller, values, names, axes)
         dims, size = mapped_axes(caller, leaves, names, axes, axis_size)
@@ -167,6 +175,19 @@ def _with_result(flat: FlatFunction, fun: Any) -> Callable[..., Any]:
         return flat.out_tree.unflatten(outs)
 
     return of_leaves
+
+
+def _with_mapped_references(
+    mapped: Callable[..., Any], fun: Callable[..., Any], values: Sequence[Value], axes: Sequence[Any], out_axes: Axes
+) -> Any:
+    """Map `fun` over the arrays of references: its references are elements, and their last arrays are written back."""
+    positions = [i for i, (x, d) in enumerate(zip(values, axes)) if type(x) in reference_types and d is not None]
+    arrays = [x.read() if i in positions else x for i, x in enumerate(values)]
+    axes_of_last = [axes[i] for i in positions]
+    out, last = mapped(with_references(fun, positions), tuple(axes), (out_axes, axes_of_last))(*arrays)
+    for i, x in zip(positions, last):
+        values[i].write(x)
+    return out
 
 
 def _mesh_axes(caller: str, spmd_axis_name: Any) -> tuple[Any, ...]:

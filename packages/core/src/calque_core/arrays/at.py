@@ -18,7 +18,7 @@ import numpy as np
 from calque_core import lax
 from calque_core.arrays.index_items import Part
 from calque_core.arrays.indexing import check_sizes, read
-from calque_core.arrays.indices import Form, is_array, normal_form, rows_of, rows_of_indices
+from calque_core.arrays.indices import Form, are_known_checked, is_array, normal_form, rows_of, rows_of_indices
 from calque_core.arrays.masks import whole_mask
 from calque_core.arrays.numpy_arithmetic import as_dtype, power, true_divide
 from calque_core.arrays.numpy_sequences import array_of
@@ -43,6 +43,7 @@ class Options(TypedDict, total=False):
     mode: str | lax.GatherScatterMode | None
     indices_are_sorted: bool
     unique_indices: bool
+    wrap_negative_indices: bool
 
 
 class At:
@@ -70,7 +71,8 @@ def at(x: Value) -> At:
     Each method takes `mode`, which is "clip", "fill", "drop" or "promise_in_bounds", and the promises `unique_indices`
     and `indices_are_sorted`, as `lax.gather` and `lax.scatter` do.  Without a mode, a known index out of bounds is an
     IndexError; a traced one is clipped by `get`, and its update is dropped; `enable_checks` makes it an error in
-    evaluation.  `get` also takes `fill_value`, which means the mode "fill".
+    evaluation.  `get` also takes `fill_value`, which means the mode "fill".  A negative index counts from the end, but
+    with `wrap_negative_indices=False` it is out of bounds.
     All updates of one element are made; `set` keeps the last.  A mask may be traced if the update is one value for all
     elements.
     Shapes: x [*s] -> [*s], or the shape of `x[index]` for `get`.  Dtype: of `x`.
@@ -100,10 +102,10 @@ class ElementsAt:
 
     def get(self, *, fill_value: Any = None, **options: Unpack[Options]) -> Value:
         """Return the elements."""
-        _check_options("get", options)
-        if fill_value is not None:
-            options.setdefault("mode", "fill")
-        form = normal_form(typeof(self.array), self.index, is_checked=options.get("mode") is None)
+        if fill_value is not None and options.get("mode") is None:
+            options["mode"] = "fill"
+        index = self._index("get", options)
+        form = normal_form(typeof(self.array), index, is_checked=options.get("mode") is None)
         return read(self.array, form, mode=_mode(options), fill_value=fill_value, **_promises(options))
 
     def set(self, value: Value, **options: Unpack[Options]) -> Value:
@@ -145,13 +147,13 @@ class ElementsAt:
     def apply(self, func: Callable[[Value], Value], **options: Unpack[Options]) -> Value:
         """Return the array with `func` of the elements, once for each time that the index names an element."""
         check_callable(func, "apply")
-        _check_options("apply", options)
+        index = self._index("apply", options)
         x, aval = self.array, typeof(self.array)
         mask = whole_mask(aval, self.index)
         if mask is not None:
             new = func(lax.select(mask.spread(), x, lax.discard(x)))
             return lax.select(mask.spread(), lax.convert_element_type(new, aval.dtype), x)
-        target = self._target(options)
+        target = _target(aval, index, options)
         if target.is_whole or target.is_empty:
             return as_result(x) if target.is_empty else lax.convert_element_type(func(x), aval.dtype)
         return lax.scatter_apply(
@@ -164,31 +166,57 @@ class ElementsAt:
 
     def _updated(self, scatter: Callable[..., Value], update: Update, value: Value, options: Options) -> Value:
         """Return the array with values scattered into it, or, by a traced mask, updated as a whole and chosen."""
-        x, aval = self.array, typeof(self.array)
-        _check_options(scatter.__name__, options)
+        x, aval, index = self.array, typeof(self.array), self._index(scatter.__name__, options)
         value = _as_dtype_of(aval, value)
         mask = whole_mask(aval, self.index)
         if mask is not None:
             return lax.select(mask.spread(), update(x, mask.fitted(value)), x)
-        target = self._target(options)
+        target = _target(aval, index, options)
         updates = lax.reshape(_broadcast_to(target.shape, value), target.update_shape)
         if target.is_whole or target.is_empty:
             return as_result(x) if target.is_empty else on_device_of((x,), as_result(update(x, updates)))
         return scatter(x, target.indices, updates, target.numbers, **target.options)
 
-    def _target(self, options: Options) -> Target:
-        aval = typeof(self.array)
-        form = normal_form(aval, self.index, is_checked=options.get("mode") is None)
-        return _target_of(aval, form, options)
+    def _index(self, name: str, options: Options) -> Any:
+        """Return the index for the options of a method, and take `wrap_negative_indices` from them."""
+        _check_options(name, options)
+        if options.pop("wrap_negative_indices", True):
+            return self.index
+        sizes = typeof(self.array).shape
+        items = self.index if type(self.index) is tuple else (self.index,)
+        return tuple(_not_wrapped(item, max(sizes, default=0), options.get("mode")) for item in items)
+
+
+def _not_wrapped(item: Any, size: int, mode: Any) -> Any:
+    """Return an item of an index, with negative positions so low that they stay negative when they are wrapped.
+
+    Raises: IndexError for a known negative position without a mode.
+    """
+    if item is None or item is Ellipsis or isinstance(item, slice):
+        return item
+    item = array_of(item) if isinstance(item, (list, tuple)) else item
+    if typeof(item).kind != "i":
+        return item
+    is_known = isinstance(item, (int, np.integer, np.ndarray))
+    if mode is None and is_known and (np.asarray(item) < 0).any() and are_known_checked():
+        raise IndexError(
+            f"index {np.min(item)} is negative{where()}, and wrap_negative_indices is False. Leave it True, or give a "
+            "mode."
+        )
+    item = lax.convert_element_type(item, np.int64)
+    return lax.select(lax.lt(item, 0), lax.sub(item, size), item)
+
+
+def _target(aval: ShapedArray, index: Any, options: Options) -> Target:
+    return _target_of(aval, normal_form(aval, index, is_checked=options.get("mode") is None), options)
 
 
 def _check_options(name: str, options: Options) -> None:
     """Refuse an option of another library's.  Raises: TypeError that lists the options."""
     unknown = options.keys() - Options.__annotations__.keys()
     if unknown:
-        advice = "Negative indices count from the end. " if "wrap_negative_indices" in unknown else ""
         raise TypeError(
-            f"x.at[index].{_METHODS.get(name, name)}{where()} has no option {min(unknown)!r}. {advice}Its options are "
+            f"x.at[index].{_METHODS.get(name, name)}{where()} has no option {min(unknown)!r}. Its options are "
             f"{', '.join(Options.__annotations__)}{', fill_value' if name == 'get' else ''}."
         )
 

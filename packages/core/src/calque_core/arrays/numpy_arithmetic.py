@@ -17,20 +17,28 @@ from calque_core import lax
 from calque_core.context import active
 from calque_core.frames.source import where
 from calque_core.ops.elementwise.declare import as_result, undefined_message
-from calque_core.ops.elementwise.operands import _convert, binary, check_operands, floating, promoted_dtype, result_type
+from calque_core.ops.elementwise.operands import (
+    _convert,
+    binary,
+    check_operands,
+    floating,
+    promoted_dtype,
+    promoted_type,
+    result_type,
+)
 from calque_core.ops.shapes.broadcast import broadcast_to
 from calque_core.traces.trace import plain_types
 from calque_core.traces.tracer import is_tracer, own_array
 from calque_core.types.avals import typeof
-from calque_core.types.dtypes import REGISTERED, SHORT_DTYPES, canonicalize_dtype, kind_of, scalar_dtype
+from calque_core.types.dtypes import REGISTERED, SHORT_DTYPES, kind_of, scalar_dtype
 from calque_core.types.limits import wide_dtype
+from calque_core.types.promotion import wide_float
 
 Value = Any
 
 _INT8 = np.dtype("int8")
 _FEWEST_BITS = min(row.bits for row in SHORT_DTYPES.values() if row.kind == "i")
 _SMALL = 2 ** (_FEWEST_BITS - 1) - 1  # every integer dtype holds it
-_FLOAT64 = np.dtype("float64")
 
 
 def as_dtype(x: Value, dtype: np.dtype[Any]) -> Value:
@@ -109,7 +117,7 @@ def true_divide(x: Value, y: Value) -> Value:
     x_aval, y_aval = typeof(x), typeof(y)
     if x_aval.kind in "biu" and y_aval.kind in "biu":
         is_weak = x_aval.weak_type and y_aval.weak_type
-        dtype = scalar_dtype(float) if is_weak else canonicalize_dtype(_FLOAT64)
+        dtype = scalar_dtype(float) if is_weak else wide_float(promoted_type([x_aval, y_aval]))
         x, y = _convert(x, x_aval, dtype), _convert(y, y_aval, dtype)
     return lax.div(x, y)
 

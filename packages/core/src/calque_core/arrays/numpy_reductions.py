@@ -22,6 +22,7 @@ from calque_core.ops.shapes.broadcast import broadcast_to
 from calque_core.types.array_methods import array_operation, in_every_size
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import canonicalize_dtype, kind_of, scalar_dtype
+from calque_core.types.promotion import wide_float
 
 Value = Any
 DType = Any
@@ -174,7 +175,7 @@ def mean_dtypes(dtype: np.dtype[Any], out_dtype: DType) -> tuple[np.dtype[Any], 
     if out_dtype is not None:
         return canonicalize_dtype(out_dtype), canonicalize_dtype(out_dtype)
     if kind_of(dtype) in "biu":
-        return canonicalize_dtype(np.float64), canonicalize_dtype(np.float64)
+        return wide_float(dtype), wide_float(dtype)
     return (np.dtype(np.float32), dtype) if dtype.itemsize < 4 else (dtype, dtype)
 
 

@@ -26,6 +26,7 @@ from calque_core.ops.elementwise.exponential import log_add_exp
 from calque_core.ops.elementwise.operands import binary, check_dtypes, check_operands, floating
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import REGISTERED, canonicalize_dtype
+from calque_core.types.promotion import is_by_kind
 
 Value = Any
 
@@ -120,7 +121,7 @@ def float_operands(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     """
     x_aval, y_aval = typeof(x), typeof(y)
     all_builtin = REGISTERED not in (x_aval.dtype.isbuiltin, y_aval.dtype.isbuiltin)
-    if all_builtin and not x_aval.weak_type and not y_aval.weak_type:
+    if all_builtin and not x_aval.weak_type and not y_aval.weak_type and not is_by_kind():
         if x_aval.dtype is not y_aval.dtype:
             check_dtypes(name, (x_aval, y_aval))
         return binary(name, floating(x), floating(y))

@@ -57,13 +57,14 @@ from calque_core.lax import (
     xor_p,
 )
 from calque_core.ops.elementwise.declare import BITS, insist, undefined_message
-from calque_core.ops.elementwise.operands import numbers, promoted_pair, result_type
+from calque_core.ops.elementwise.operands import numbers, promoted_pair, result_type, weak_by_kind
 from calque_core.ops.elementwise.ordering import greater, greater_equal, less, less_equal
-from calque_core.ops.elementwise.weakness import is_weak_bool, number, weak
+from calque_core.ops.elementwise.weakness import is_weak_bool, number, strong, weak
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.array_methods import array_method, array_operator
 from calque_core.types.avals import _aval_functions as operand_types
 from calque_core.types.avals import is_array_like, own_types, typeof
+from calque_core.types.promotion import is_by_kind
 
 Value = Any
 
@@ -227,6 +228,8 @@ def _power(x: Value, y: Value) -> Value:
         aval = typeof(x)
         if aval.kind in "fc" and not aval.weak_type:
             return integer_pow_p.bind(x, y=y)
+    if is_by_kind():
+        x, y = weak_by_kind(x, y)
     if typeof(x).weak_type and typeof(y).weak_type:
         return _weak_power(number(x), y)
     if type(y) is float and y in (0.5, 2.0):
@@ -241,6 +244,8 @@ def _weak_power(x: Value, y: Value) -> Value:
         is_float = type(y) is float or y < 0
         return integer_pow_p.bind(weak(x, float) if is_float and typeof(x).kind == "i" else x, y=int(y))
     if typeof(x).kind == typeof(y).kind == "i":
+        if is_by_kind():  # the kinds decide, not the sign of the exponent
+            return weak(power(strong(x), y))
         raise NumpyRuleError(
             f"power of {typeof(x)} and {typeof(y)}{where()}: the power of two Python integers is an int or a float by "
             "the sign of the exponent, which is not known here. Make one of them a NumPy integer, numpy.int64(2) ** x, "

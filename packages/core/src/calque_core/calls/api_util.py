@@ -15,7 +15,15 @@ from typing import Any
 import numpy as np
 
 from calque_core.frames.source import describe_function, where
-from calque_core.types.avals import ASARRAY, _refusal, is_array_like, is_convertible, short_repr, typeof
+from calque_core.types.avals import (
+    ASARRAY,
+    _refusal,
+    is_array_like,
+    is_convertible,
+    reference_types,
+    short_repr,
+    typeof,
+)
 from calque_pytree import KeyPath, PyTreeDef, SequenceKey, keystr, tree_flatten, tree_flatten_with_path
 
 Value = Any
@@ -204,6 +212,11 @@ def leaf_names(name: str, tree: Any, is_leaf: Callable[[Any], bool] | None = Non
 _ARRAY_ADVICE = "Pass arrays, close over the value, or register its class as a pytree."
 
 
+def advice_for(x: Any, otherwise: str) -> str:
+    """Return the advice for a reference in the place of an array; `otherwise` for any other value."""
+    return "Close over the reference, or use its array: ref[...]." if type(x) in reference_types else otherwise
+
+
 def check_arrays(
     leaves: Iterable[Any], names: Callable[[], Sequence[str]], caller: str, advice: str = _ARRAY_ADVICE
 ) -> None:
@@ -220,7 +233,7 @@ def check_arrays(
                 raise TypeError(f"{caller}: {names()[i]}: {_refusal(leaf)}")
             raise TypeError(
                 f"{caller}: {names()[i]} is {short_repr(leaf)} of type {type(leaf).__name__}, which is not an array or "
-                f"a scalar. {ASARRAY if is_convertible(leaf) else advice}"
+                f"a scalar. {advice_for(leaf, ASARRAY if is_convertible(leaf) else advice)}"
             )
 
 

@@ -48,7 +48,7 @@ _CHAPTERS = {
         "calque_core.backends": "on_device_of",
     },
     "Types and dtypes": {
-        "calque_core.types.avals": "traced_type, is_array_like, NUMPY_AVALS, own_types",
+        "calque_core.types.avals": "traced_type, is_array_like, NUMPY_AVALS, own_types, reference_types",
         "calque_core.types.own_types": "is_own",
         "calque_core.types.type_queries": (
             "same_type, same_types, has_tangent, with_leading_axis, without_leading_axis, with_axis_at, "
@@ -65,8 +65,10 @@ _CHAPTERS = {
         "calque_core.ops.elementwise.convert": "narrow",
         "calque_core.ops.elementwise.weakness": "strong",
     },
+    "Random bits": {"calque_core.ops.shapes.random_bits": "philox_words"},
     "Types and precision of products": {
-        "calque_core.ops.reductions.dot": "check_product_dtypes, stated_precision, sum_dtype",
+        "calque_core.ops.reductions.dot": "check_product_dtypes, sum_dtype",
+        "calque_core.ops.reductions.precision": "stated_precision, swapped_precision",
     },
     "Memory": {
         "calque_core.memory.captures": "Captures",
@@ -116,6 +118,10 @@ _CHAPTERS = {
         "calque_core.passes.equal_equations": "merge_equal_equations",
         "calque_core.known.record": "recorder",
         "calque_core.passes.lower_values": "lower_values, has_own_values",
+        "calque_core.passes.discharge": (
+            "Discharged, discharge_programs, flatten_arrays, is_reference, taking_references, with_references"
+        ),
+        "calque_core.types.references": "AbstractRef, check_distinct_references",
         "calque_core.staging.stage": "records_alone",
     },
     "Effects, and functions that programs call": {

@@ -46,7 +46,7 @@ _CHAPTERS = {
         "calque_core.arrays.devices": "on_device, placed_like",
         "calque_core.ops.shapes.create": "dtype_argument",
         "calque_core.ops.elementwise.convert": "wide_integer",
-        "calque_core.types.promotion": "can_cast",
+        "calque_core.types.promotion": "can_cast, wide_float",
         "calque_core.ops.elementwise.declare": "as_result",
         "calque_core.ops.elementwise.operands": (
             "binary, check_dtypes, check_operands, check_ranks, floating, promoted_dtype"

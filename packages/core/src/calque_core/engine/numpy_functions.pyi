@@ -43,7 +43,7 @@ from calque_core.arrays.numpy_sequences import (
 from calque_core.arrays.devices import on_device as on_device, placed_like as placed_like
 from calque_core.ops.shapes.create import dtype_argument as dtype_argument
 from calque_core.ops.elementwise.convert import wide_integer as wide_integer
-from calque_core.types.promotion import can_cast as can_cast
+from calque_core.types.promotion import can_cast as can_cast, wide_float as wide_float
 from calque_core.ops.elementwise.declare import as_result as as_result
 from calque_core.ops.elementwise.operands import (
     binary as binary, check_dtypes as check_dtypes, check_operands as check_operands, check_ranks as check_ranks,
@@ -60,6 +60,6 @@ __all__ = [
     "trunc", "bitwise_count", "truth", "greater", "greater_equal", "less", "less_equal", "broadcast_to", "Axes",
     "canonical_axes", "canonical_axis", "integers", "one_or_several", "reduced_axes", "keep_axes", "fill_masked",
     "sum_dtype", "implements_by_name", "refuse", "on_host", "KINDS", "SCALARS", "array_of", "with_arrays", "with_items",
-    "on_device", "placed_like", "dtype_argument", "wide_integer", "can_cast", "as_result", "binary", "check_dtypes",
-    "check_operands", "check_ranks", "floating", "promoted_dtype", "float_operands",
+    "on_device", "placed_like", "dtype_argument", "wide_integer", "can_cast", "wide_float", "as_result", "binary",
+    "check_dtypes", "check_operands", "check_ranks", "floating", "promoted_dtype", "float_operands",
 ]

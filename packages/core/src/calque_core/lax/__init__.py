@@ -48,7 +48,10 @@ _CHAPTERS = {
         ),
         "calque_core.ops.elementwise.mulhi": "mulhi",
     },
-    "threefry": {"calque_core.ops.elementwise.threefry": "threefry2x32, threefry2x32_p"},
+    "random words": {
+        "calque_core.ops.elementwise.ciphers": "philox4x32, philox4x32_p, threefry2x32, threefry2x32_p",
+        "calque_core.ops.shapes.random_bits": "RandomAlgorithm, rng_bit_generator",
+    },
     "convert": {
         "calque_core.ops.elementwise.convert": (
             "convert_element_type, bitcast_convert_type, stop_gradient, discard, convert_element_type_p, "
@@ -93,10 +96,10 @@ _CHAPTERS = {
         ),
     },
     "dot": {
-        "calque_core.ops.reductions.dot": (
-            "dot_general, dot, batch_matmul, dot_general_p, Precision, PrecisionLike, Precisions, DotDimensionNumbers"
-        ),
-        "calque_core.ops.reductions.ragged_dot": "ragged_dot",
+        "calque_core.ops.reductions.dot": ("dot_general, dot, batch_matmul, dot_general_p, DotDimensionNumbers"),
+        "calque_core.ops.reductions.precision": "Precision, PrecisionLike, Precisions, ProductPrecision",
+        "calque_core.ops.reductions.dot_algorithms": "DotAlgorithm, DotAlgorithmPreset",
+        "calque_core.ops.reductions.ragged_dot": "RaggedDotDimensionNumbers, ragged_dot, ragged_dot_general",
     },
     "positions that are values": {
         "calque_core.ops.indexing.dynamic": (
@@ -139,7 +142,8 @@ _CHAPTERS = {
             "all_gather_p, all_gather_invariant_p, all_to_all_p, ppermute_p, psum_scatter_p"
         ),
         "calque_core.ops.meshes.collective": (
-            "psum, pmean, pmax, pmin, axis_index, axis_size, pvary, psum_p, pmax_p, pmin_p, axis_index_p, pvary_p"
+            "psum, pmean, pmax, pmin, pargmax, pargmin, axis_index, axis_size, pvary, psum_p, pmax_p, pmin_p, "
+            "axis_index_p, pvary_p"
         ),
     },
     "programs divided over a mesh": {

@@ -46,7 +46,13 @@ from calque_core.ops.elementwise.compare import (
     select_n_p as select_n_p, guard_p as guard_p, clamp_p as clamp_p,
 )
 from calque_core.ops.elementwise.mulhi import mulhi as mulhi
-from calque_core.ops.elementwise.threefry import threefry2x32 as threefry2x32, threefry2x32_p as threefry2x32_p
+from calque_core.ops.elementwise.ciphers import (
+    philox4x32 as philox4x32, philox4x32_p as philox4x32_p, threefry2x32 as threefry2x32,
+    threefry2x32_p as threefry2x32_p,
+)
+from calque_core.ops.shapes.random_bits import (
+    RandomAlgorithm as RandomAlgorithm, rng_bit_generator as rng_bit_generator,
+)
 from calque_core.ops.elementwise.convert import (
     convert_element_type as convert_element_type, bitcast_convert_type as bitcast_convert_type,
     stop_gradient as stop_gradient, discard as discard, convert_element_type_p as convert_element_type_p,
@@ -87,10 +93,19 @@ from calque_core.ops.reductions.cumulative import (
 )
 from calque_core.ops.reductions.dot import (
     dot_general as dot_general, dot as dot, batch_matmul as batch_matmul, dot_general_p as dot_general_p,
-    Precision as Precision, PrecisionLike as PrecisionLike, Precisions as Precisions,
     DotDimensionNumbers as DotDimensionNumbers,
 )
-from calque_core.ops.reductions.ragged_dot import ragged_dot as ragged_dot
+from calque_core.ops.reductions.precision import (
+    Precision as Precision, PrecisionLike as PrecisionLike, Precisions as Precisions,
+    ProductPrecision as ProductPrecision,
+)
+from calque_core.ops.reductions.dot_algorithms import (
+    DotAlgorithm as DotAlgorithm, DotAlgorithmPreset as DotAlgorithmPreset,
+)
+from calque_core.ops.reductions.ragged_dot import (
+    RaggedDotDimensionNumbers as RaggedDotDimensionNumbers, ragged_dot as ragged_dot,
+    ragged_dot_general as ragged_dot_general,
+)
 from calque_core.ops.indexing.dynamic import (
     dynamic_slice as dynamic_slice, dynamic_update_slice as dynamic_update_slice,
     dynamic_slice_in_dim as dynamic_slice_in_dim, dynamic_update_slice_in_dim as dynamic_update_slice_in_dim,
@@ -139,9 +154,9 @@ from calque_core.ops.meshes.exchange import (
     all_to_all_p as all_to_all_p, ppermute_p as ppermute_p, psum_scatter_p as psum_scatter_p,
 )
 from calque_core.ops.meshes.collective import (
-    psum as psum, pmean as pmean, pmax as pmax, pmin as pmin, axis_index as axis_index, axis_size as axis_size,
-    pvary as pvary, psum_p as psum_p, pmax_p as pmax_p, pmin_p as pmin_p, axis_index_p as axis_index_p,
-    pvary_p as pvary_p,
+    psum as psum, pmean as pmean, pmax as pmax, pmin as pmin, pargmax as pargmax, pargmin as pargmin,
+    axis_index as axis_index, axis_size as axis_size, pvary as pvary, psum_p as psum_p, pmax_p as pmax_p,
+    pmin_p as pmin_p, axis_index_p as axis_index_p, pvary_p as pvary_p,
 )
 from calque_core.ops.meshes.shard_map import shard_map_p as shard_map_p
 from calque_core.ops.meshes.pmap import pmap_p as pmap_p
@@ -197,31 +212,33 @@ __all__ = [
     "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left", "shift_right_logical", "shift_right_arithmetic",
     "population_count", "clz", "select_n", "select", "clamp", "eq_p", "ne_p", "lt_p", "le_p", "gt_p", "ge_p", "and_p",
     "or_p", "xor_p", "not_p", "shift_left_p", "shift_right_logical_p", "shift_right_arithmetic_p", "population_count_p",
-    "clz_p", "select_n_p", "guard_p", "clamp_p", "mulhi", "threefry2x32", "threefry2x32_p", "convert_element_type",
-    "bitcast_convert_type", "stop_gradient", "discard", "convert_element_type_p", "bitcast_convert_type_p",
-    "stop_gradient_p", "discard_p", "broadcast_in_dim", "broadcast", "expand_dims", "broadcast_shapes",
-    "broadcast_to_rank", "broadcast_like", "broadcast_in_dim_p", "reshape", "collapse", "transpose", "rev", "squeeze",
-    "slice", "pad", "reshape_p", "transpose_p", "rev_p", "squeeze_p", "slice_p", "pad_p", "slice_in_dim",
-    "index_in_dim", "PaddingConfig", "concatenate", "split", "stack", "unstack", "tile", "concatenate_p", "split_p",
-    "stack_p", "unstack_p", "tile_p", "iota", "broadcasted_iota", "full", "empty", "full_like", "zeros_like",
-    "ones_like", "iota_p", "reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or",
-    "reduce_xor", "argmax", "argmin", "reduce_sum_p", "reduce_prod_p", "reduce_max_p", "reduce_min_p", "reduce_and_p",
-    "reduce_or_p", "reduce_xor_p", "argmax_p", "argmin_p", "reduce", "reduce_p", "cumsum", "cumprod", "cummax",
-    "cummin", "cumlogsumexp", "cumsum_p", "cumprod_p", "cummax_p", "cummin_p", "cumlogsumexp_p", "dot_general", "dot",
-    "batch_matmul", "dot_general_p", "Precision", "PrecisionLike", "Precisions", "DotDimensionNumbers", "ragged_dot",
-    "dynamic_slice", "dynamic_update_slice", "dynamic_slice_in_dim", "dynamic_update_slice_in_dim",
-    "dynamic_index_in_dim", "dynamic_update_index_in_dim", "index_take", "dynamic_slice_p", "dynamic_update_slice_p",
-    "GatherDimensionNumbers", "gather", "gather_p", "ScatterDimensionNumbers", "scatter", "scatter_add", "scatter_sub",
-    "scatter_mul", "scatter_min", "scatter_max", "scatter_p", "scatter_add_p", "scatter_mul_p", "scatter_min_p",
-    "scatter_max_p", "GatherScatterMode", "scatter_apply", "sort", "sort_key_val", "sort_p", "top_k", "approx_max_k",
-    "approx_min_k", "top_k_p", "cond", "switch", "cond_p", "while_loop", "while_p", "fori_loop", "scan", "scan_p",
-    "map", "associative_scan", "platform_dependent", "platform_dependent_p", "custom_jvp_call_p", "custom_vjp_call_p",
+    "clz_p", "select_n_p", "guard_p", "clamp_p", "mulhi", "philox4x32", "philox4x32_p", "threefry2x32",
+    "threefry2x32_p", "RandomAlgorithm", "rng_bit_generator", "convert_element_type", "bitcast_convert_type",
+    "stop_gradient", "discard", "convert_element_type_p", "bitcast_convert_type_p", "stop_gradient_p", "discard_p",
+    "broadcast_in_dim", "broadcast", "expand_dims", "broadcast_shapes", "broadcast_to_rank", "broadcast_like",
+    "broadcast_in_dim_p", "reshape", "collapse", "transpose", "rev", "squeeze", "slice", "pad", "reshape_p",
+    "transpose_p", "rev_p", "squeeze_p", "slice_p", "pad_p", "slice_in_dim", "index_in_dim", "PaddingConfig",
+    "concatenate", "split", "stack", "unstack", "tile", "concatenate_p", "split_p", "stack_p", "unstack_p", "tile_p",
+    "iota", "broadcasted_iota", "full", "empty", "full_like", "zeros_like", "ones_like", "iota_p", "reduce_sum",
+    "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "reduce_xor", "argmax", "argmin",
+    "reduce_sum_p", "reduce_prod_p", "reduce_max_p", "reduce_min_p", "reduce_and_p", "reduce_or_p", "reduce_xor_p",
+    "argmax_p", "argmin_p", "reduce", "reduce_p", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "cumsum_p",
+    "cumprod_p", "cummax_p", "cummin_p", "cumlogsumexp_p", "dot_general", "dot", "batch_matmul", "dot_general_p",
+    "DotDimensionNumbers", "Precision", "PrecisionLike", "Precisions", "ProductPrecision", "DotAlgorithm",
+    "DotAlgorithmPreset", "RaggedDotDimensionNumbers", "ragged_dot", "ragged_dot_general", "dynamic_slice",
+    "dynamic_update_slice", "dynamic_slice_in_dim", "dynamic_update_slice_in_dim", "dynamic_index_in_dim",
+    "dynamic_update_index_in_dim", "index_take", "dynamic_slice_p", "dynamic_update_slice_p", "GatherDimensionNumbers",
+    "gather", "gather_p", "ScatterDimensionNumbers", "scatter", "scatter_add", "scatter_sub", "scatter_mul",
+    "scatter_min", "scatter_max", "scatter_p", "scatter_add_p", "scatter_mul_p", "scatter_min_p", "scatter_max_p",
+    "GatherScatterMode", "scatter_apply", "sort", "sort_key_val", "sort_p", "top_k", "approx_max_k", "approx_min_k",
+    "top_k_p", "cond", "switch", "cond_p", "while_loop", "while_p", "fori_loop", "scan", "scan_p", "map",
+    "associative_scan", "platform_dependent", "platform_dependent_p", "custom_jvp_call_p", "custom_vjp_call_p",
     "custom_vjp_fwd_p", "custom_vjp_linear_p", "custom_vmap_call_p", "custom_linear_solve", "custom_linear_solve_p",
     "linear_call", "linear_call_p", "linear_transpose_p", "custom_root_p", "all_gather", "all_gather_invariant",
     "all_to_all", "pbroadcast", "ppermute", "pshuffle", "psum_scatter", "pswapaxes", "all_gather_p",
     "all_gather_invariant_p", "all_to_all_p", "ppermute_p", "psum_scatter_p", "psum", "pmean", "pmax", "pmin",
-    "axis_index", "axis_size", "pvary", "psum_p", "pmax_p", "pmin_p", "axis_index_p", "pvary_p", "shard_map_p",
-    "pmap_p", "sharding_constraint_p", "jit_p", "composite", "composite_p", "lower_p", "raise_p", "pure_callback_p",
-    "io_callback_p", "debug_callback_p", "check_p", "ffi_call_p", "optimization_barrier", "dce_sink", "remat_p",
-    "name_p", "optimization_barrier_p", "dce_sink_p",
+    "pargmax", "pargmin", "axis_index", "axis_size", "pvary", "psum_p", "pmax_p", "pmin_p", "axis_index_p", "pvary_p",
+    "shard_map_p", "pmap_p", "sharding_constraint_p", "jit_p", "composite", "composite_p", "lower_p", "raise_p",
+    "pure_callback_p", "io_callback_p", "debug_callback_p", "check_p", "ffi_call_p", "optimization_barrier", "dce_sink",
+    "remat_p", "name_p", "optimization_barrier_p", "dce_sink_p",
 ]

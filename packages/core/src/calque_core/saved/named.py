@@ -22,6 +22,7 @@ _DIMENSIONS = "calque_core.ops.indexing"
 RECORDS = {
     "GatherDimensionNumbers": f"{_DIMENSIONS}.gather",
     "ScatterDimensionNumbers": f"{_DIMENSIONS}.scatter",
+    "DotAlgorithm": "calque_core.ops.reductions.dot_algorithms",
     "ConvDimensionNumbers": "calque_signal.ops.convolution_layouts",
     "ArrayAttribute": "calque_core.ops.calls.ffi",
     "AbstractMesh": "calque_core.meshes.mesh",
@@ -29,7 +30,8 @@ RECORDS = {
     "Either": "calque_autodiff.checkpoint_policies",
 }
 ENUMS = {
-    "Precision": "calque_core.ops.reductions.dot",
+    "Precision": "calque_core.ops.reductions.precision",
+    "DotAlgorithmPreset": "calque_core.ops.reductions.dot_algorithms",
     "GatherScatterMode": f"{_DIMENSIONS}.windows",
     "RoundingMethod": "calque_core.ops.elementwise.rounding",
     "FftType": "calque_signal.ops.fft",

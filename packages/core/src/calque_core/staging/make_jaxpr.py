@@ -17,8 +17,10 @@ from calque_core.context import entered, here
 from calque_core.frames.source import describe_function
 from calque_core.frames.tracebacks import api_boundary, transform_of
 from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core.late import late_function
 from calque_core.staging.stage import stage
-from calque_core.types.avals import AbstractValue, typeof
+from calque_core.types.avals import AbstractValue, reference_types, typeof
+from calque_core.types.references import check_distinct_references
 from calque_core.types.stand_in import as_stand_in, stand_in_of
 from calque_pytree import PyTreeDef, tree_flatten
 
@@ -81,12 +83,17 @@ def eval_shape(fun: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Any:
 def _staged(verb: str, fun: Any, static_fun: Any, arguments: tuple[Any, Any]) -> tuple[Jaxpr, PyTreeDef]:
     """Return the program of `static_fun`, which is `fun` with its static arguments, and the structure of its result."""
     leaves, in_tree = tree_flatten(arguments)
-    leaves = [as_stand_in(x) for x in leaves]
     names = functools.partial(arg_names, fun, *arguments)
     caller = f"{verb} of {describe_function(fun)}"
+    if reference_types:
+        check_distinct_references(caller, leaves)
+        leaves = [typeof(x) if type(x) in reference_types else x for x in leaves]
+    leaves = [as_stand_in(x) for x in leaves]
     check_arrays([0 if isinstance(x, AbstractValue) else x for x in leaves], names, caller)
     flat = FlatFunction(static_fun, in_tree, verb)
-    jaxpr = stage(flat, [abstract(x) for x in leaves], verb=verb, user_fun=fun, arg_names=names)
+    avals = [abstract(x) for x in leaves]
+    fun_of_leaves = _taking_references(flat) if reference_types else flat
+    jaxpr = stage(fun_of_leaves, avals, verb=verb, user_fun=fun, arg_names=names)
     return jaxpr, flat.out_tree
 
 
@@ -109,3 +116,6 @@ def _named_axes(caller: str, axis_env: Any) -> tuple[tuple[Hashable, int], ...]:
 def abstract(x: Any) -> Any:
     """Return the aval of an argument, which may be an aval itself."""
     return x if isinstance(x, AbstractValue) else typeof(x)
+
+
+_taking_references = late_function("calque_core.ref", "taking_references")

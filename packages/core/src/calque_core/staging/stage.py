@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from calque_core.calls.api_util import advice_for
 from calque_core.context import DEFAULT_SETTINGS, here, own_context
 from calque_core.errors import ConcretizationTypeError, add_remedy
 from calque_core.frames.names import name_of
@@ -42,7 +43,15 @@ from calque_core.traces.trace import (
     tracing,
 )
 from calque_core.traces.tracer import Tracer, check_lift, unknown
-from calque_core.types.avals import NUMPY_SCALARS, ShapedArray, is_array_like, own_types, short_repr, typeof
+from calque_core.types.avals import (
+    NUMPY_SCALARS,
+    ShapedArray,
+    is_array_like,
+    own_types,
+    reference_types,
+    short_repr,
+    typeof,
+)
 from calque_core.types.avals import _aval_functions as aval_functions
 from calque_core.types.dtypes import canonicalize_dtype
 from calque_core.types.numbers import is_number, plain_number
@@ -350,7 +359,7 @@ def stage(
             if not is_array_like(x):
                 raise TypeError(
                     f"{trace.describe()} returned {short_repr(x)} of type {type(x).__name__}. "
-                    "Return arrays and scalars."
+                    f"{advice_for(x, 'Return arrays and scalars.')}"
                 )
         jaxpr = trace.finish(each_one_value(outs), debug_name=name_of(trace.fun, ""))
     if here().settings.enable_checks:
@@ -361,9 +370,9 @@ def stage(
 def hoist_tracers(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Value]]:
     """Turn the constants of `jaxpr` that are tracers into leading arguments; return the jaxpr and the tracers.
 
-    The new jaxpr is closed: it may be cached, and used under any trace.
+    The new jaxpr is closed: it may be cached, and used under any trace.  References are hoisted, too.
     """
-    is_hoisted = [isinstance(c, Tracer) for c in jaxpr.consts]
+    is_hoisted = [isinstance(c, Tracer) or type(c) in reference_types for c in jaxpr.consts]
     if not any(is_hoisted):
         return jaxpr, []
     program = jaxpr.replace(

@@ -2,7 +2,8 @@
 
 One idea: NumPy changes an array in place, for every name that refers to it; a tracer cannot change.  So an object that
 explains the refusal replaces the trace of the tracer and of the tracers that it views.  Numbers, of rank 0, keep their
-traces: Python rebinds the name.
+traces: Python rebinds the name.  So do all tracers while the setting `in_place_operators` is "rebind", for programs
+whose arrays never change, such as those written for jax.
 """
 
 # ruff: noqa: N807  (methods are functions here: array_methods.py says why)
@@ -13,6 +14,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from calque_core.context import here
 from calque_core.frames.source import current_position
 from calque_core.traces.tracer import Overwritten, Tracer
 
@@ -21,7 +23,7 @@ Value = Any
 
 def overwrite(x: Tracer, symbol: str, out: Value) -> Value:
     """Return `out`, the value of `x` after an operator in place; refuse later uses of `x` and the tracers it views."""
-    if not x.aval.shape:
+    if not x.aval.shape or here().reports.in_place_operators == "rebind":
         return out
     position = current_position()
     for tracer in (x, *(viewed() for viewed in getattr(x, "_viewed", ()))):

@@ -26,7 +26,7 @@ from calque_core.frames.source import Position, current_position, describe_funct
 from calque_core.hooks import close_check, result_checks
 from calque_core.traces.own_results import own_results
 from calque_core.traces.tracer import Tracer, escape_message
-from calque_core.types.avals import NUMPY_SCALARS, _refusal, is_array_like, own_types
+from calque_core.types.avals import NUMPY_SCALARS, _refusal, is_array_like, own_types, reference_types
 from calque_core.types.dtypes import canonicalize_dtype, native_array, scalar_dtype
 from calque_core.types.numbers import is_number, plain_number
 from calque_core.types.stand_in import ShapeDtypeStruct
@@ -337,6 +337,8 @@ def _evaluate_other(primitive: Any, args: Sequence[Value], params: dict[str, Any
     evaluator = evaluators.pop() if evaluators else None
     if own_types and any(type(x) in own_types for x in args):
         evaluator = _evaluate_own
+    elif reference_types and any(type(x) in reference_types for x in args):
+        evaluator = next(_evaluators[type(x)] for x in args if type(x) in reference_types)
     elif evaluator is None or evaluators:
         evaluator = _only_evaluator(primitive, args)
         if evaluator is None:

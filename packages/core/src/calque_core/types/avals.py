@@ -227,6 +227,10 @@ own_types: dict[type, Callable[[Any], Any]] = {}
 """The functions from values of an `OwnType` to their types, by class: such a value is an operand, and no array."""
 
 
+reference_types: dict[type, Callable[[Any], Any]] = {}
+"""The functions from references to their types, by class: programs take them, and no operation does."""
+
+
 def typeof(x: Value) -> Any:
     """Return the abstract value of an array, a scalar or a tracer.
 
@@ -261,6 +265,8 @@ def is_array_like(x: object) -> bool:
 def _typeof_other(x: Value) -> Any:
     if type(x) in own_types:
         return own_types[type(x)](x)
+    if type(x) in reference_types:
+        return reference_types[type(x)](x)
     if is_number(x):
         return typeof(plain_number(x))
     problem = _refusal(x)

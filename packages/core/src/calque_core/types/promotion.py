@@ -10,7 +10,7 @@ One idea: NumPy's dtypes promote as in NumPy 2, and short dtypes promote by one 
 
 The column `promotes` of `SHORT_DTYPES` tells the first row from the second.  Where a cell says none, the operation is
 refused, and the program converts.  Python scalars are weak: one that is no higher in kind than the other operand takes
-its dtype.
+its dtype.  With `numpy_dtype_promotion("by_kind")` the highest kind decides: an integer beside a float takes its dtype.
 """
 
 from __future__ import annotations
@@ -45,15 +45,26 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
     >>> promote_types(np.int32, np.float32)
     dtype('float64')
     """
-    return canonicalize_dtype(_promote((canonicalize_dtype(a), canonicalize_dtype(b))))
+    return canonicalize_dtype(_promote((canonicalize_dtype(a), canonicalize_dtype(b)), is_by_kind()))
 
 
-def _promote(dtypes: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
+def is_by_kind() -> bool:
+    """Tell whether the settings ask for the promotion of dtypes by their kinds."""
+    return here().settings.numpy_dtype_promotion == "by_kind"
+
+
+def wide_float(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of a quotient or a mean of integers of a dtype: float64, by kind float32 for up to 32 bits."""
+    return canonicalize_dtype(np.float32 if dtype.itemsize < 8 and is_by_kind() else np.float64)
+
+
+def _promote(dtypes: tuple[np.dtype[Any], ...], by_kind: bool = False) -> np.dtype[Any]:
     """Return the common dtype of strong operands."""
     added = [dtype for dtype in dtypes if dtype.isbuiltin != 1]  # it is 1 for NumPy's, whose names take 5 us
     rows = {dtype: SHORT_DTYPES[dtype.name] for dtype in added if dtype.name in SHORT_DTYPES}
     if not rows:
-        return np.result_type(*dtypes)
+        floats = [dtype for dtype in dtypes if dtype.kind in "fc"] if by_kind else ()
+        return np.result_type(*(floats or dtypes))
     short = next(iter(rows))
     others = [dtype for dtype in dtypes if dtype != short and kind_of(dtype) != "b"]
     if rows[short].kind == "f":
@@ -109,7 +120,8 @@ def _weak_promotion(dtypes: tuple[np.dtype[Any], ...], kinds: tuple[type, ...], 
     highest = max(kinds, key=_KIND_ORDER.__getitem__) if kinds else bool
     if not dtypes:
         return _scalar_dtype(highest, settings)
-    strong = _canonical(_promote(dtypes), settings.enable_x64)
+    by_kind = settings.numpy_dtype_promotion == "by_kind"
+    strong = _canonical(_promote(dtypes, by_kind), settings.enable_x64)
     if not kinds or _KIND_ORDER[highest] <= _ORDER_OF_KIND[kind_of(strong)]:
         return strong
     row = SHORT_DTYPES.get(strong.name)

@@ -1,21 +1,22 @@
 """Initial parameters of networks: functions that make functions `(key, shape, dtype) -> array`.
 
 One idea: `variance_scaling` divides a variance by the number of inputs or outputs of a unit; the initializers named
-after authors are choices of its arguments.  The numbers are those of `jax.nn.initializers` for the same key.
+after authors are choices of its arguments.  The numbers are those of `jax.nn.initializers` for the same key; complex
+normal numbers that are cut are 0.991 times jax's, whose variance is 2 % too large.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod, sqrt
+from math import expm1, pi, prod, sqrt
 from typing import Any
 
 import numpy as np
 
 from calque_core import ShapeError, lax, typeof
-from calque_core.engine import is_array_like, short_repr
-from calque_core.engine.numpy_functions import as_dtype, canonical_axes
-from calque_core.extend import where
+from calque_core.engine import is_array_like, kind_of, short_repr
+from calque_core.engine.numpy_functions import as_dtype, canonical_axes, dtype_argument
+from calque_core.extend import real_dtype, where
 from calque_numpy import random
 from calque_numpy.random.arguments import check_shape, float_argument
 
@@ -25,6 +26,8 @@ Axis = int | Sequence[int]
 Initializer = Callable[..., Value]
 
 _CUT_DEVIATION = 0.87962566103423978  # of the standard normal distribution between -2 and 2
+# Of complex normal numbers z with |z| < 2: |z|**2 is exponential, of mean 1 - 4 exp(-4) / (1 - exp(-4)) below 4
+_CUT_COMPLEX_DEVIATION = sqrt(1 + 4 / expm1(-4) + 4)
 _MODES, _DISTRIBUTIONS = ("fan_in", "fan_out", "fan_avg", "fan_geo_avg"), ("truncated_normal", "normal", "uniform")
 
 
@@ -63,10 +66,17 @@ def _initializer(name: str, default: DType, draw: Callable[[Value, tuple[int, ..
     """Return `draw` with its shape and its dtype checked, and with a default dtype."""
 
     def initializer(key: Value, shape: Sequence[int], dtype: DType = None) -> Value:
-        return draw(key, check_shape(name, shape), float_argument(name, default if dtype is None else dtype))
+        return draw(key, check_shape(name, shape), _dtype(name, default if dtype is None else dtype))
 
     initializer.__code__ = initializer.__code__.replace(co_name=name)  # messages name the code that the user calls
     return initializer
+
+
+def _dtype(name: str, dtype: DType) -> Any:
+    """Return the dtype for an argument: a float, or a complex one of an initializer that has complex numbers."""
+    may_be_complex = name not in ("uniform", "truncated_normal") and dtype is not None
+    is_complex = may_be_complex and kind_of(dtype_argument(dtype)) == "c"
+    return dtype_argument(dtype) if is_complex else float_argument(name, dtype)
 
 
 def _scaling(name: str, option: str, factor: Value) -> Callable[[Value], Value]:
@@ -134,7 +144,7 @@ def variance_scaling(
     The mode says what n is: the number of inputs of a unit ("fan_in"), of its outputs ("fan_out"), or the arithmetic or
     geometric mean of both ("fan_avg", "fan_geo_avg").  All axes but `in_axis`, `out_axis` and `batch_axis` are places
     of a window, and count for both.  The distribution is "truncated_normal" (within two deviations), "normal" or
-    "uniform".
+    "uniform"; of complex numbers, in a disk.
     Raises: ValueError for another mode or distribution, and for a negative scale; the initializer, ShapeError for a
     shape without these axes.
 
@@ -159,11 +169,29 @@ def variance_scaling(
         deviation = sqrt(scale / n) if n else 0.0
         if distribution == "normal":
             return _times(random.normal(key, shape, dtype), deviation)
+        if kind_of(dtype) == "c":
+            return _times(*_in_disk(key, shape, dtype, distribution, deviation))
         if distribution == "uniform":
             return _times(random.uniform(key, shape, dtype, -1.0, 1.0), sqrt(3.0) * deviation)
         return _times(random.truncated_normal(key, -2.0, 2.0, shape, dtype), deviation / _CUT_DEVIATION)
 
     return _initializer("variance_scaling", dtype, draw)
+
+
+def _in_disk(
+    key: Value, shape: tuple[int, ...], dtype: Any, distribution: str, deviation: float
+) -> tuple[Value, float]:
+    """Return complex numbers, uniform or normal in a disk, and the factor that gives them a deviation.
+
+    The square of the modulus is uniform below 2, or exponential below 4; the angle is uniform.
+    """
+    u, angle = (random.uniform(k, shape, real_dtype(dtype)) for k in random.split(key))
+    if distribution == "uniform":
+        square, scale = u * 2.0, deviation
+    else:
+        square, scale = -lax.log1p(u * expm1(-4.0)), deviation / _CUT_COMPLEX_DEVIATION
+    modulus, angle = lax.sqrt(square), angle * (2.0 * pi)
+    return lax.complex(modulus * lax.cos(angle), modulus * lax.sin(angle)), scale
 
 
 def _fan(mode: str, shape: tuple[int, ...], in_axis: Axis, out_axis: Axis, batch_axis: Axis) -> float:

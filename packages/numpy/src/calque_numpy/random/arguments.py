@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import ShapeError, canonicalize_dtype, lax, typeof
+from calque_core import ShapeError, canonicalize_dtype, config, lax, typeof
 from calque_core.engine import SHORT_DTYPES, dtype_name, kind_of, scalar_dtype
 from calque_core.engine.numpy_functions import broadcast_to, dtype_argument, integers
 from calque_core.extend import where
 from calque_core.lax import broadcast_shapes
-from calque_numpy.key_arrays import KeyArray
+from calque_numpy.key_arrays import KEY_WORDS, KeyArray
+from calque_numpy.random.generators import as_checked
 from calque_numpy.random.threefry import Shape
 
 Value = Any
@@ -30,12 +31,12 @@ _SHORT_FLOATS = tuple(name for name, row in SHORT_DTYPES.items() if row.is_rando
 
 
 def check_key(name: str, key: Value) -> Value:
-    """Return the words of the argument `key` of the function `name`, which must be one key.
+    """Return the argument `key` of the function `name`, which must be one key, as `generators.py` takes it.
 
-    Shapes: -> [2].  Dtype: uint32.
+    Shapes: -> [2], the words of a key of threefry; a `KeyArray` of another generator.  Dtype: uint32.
     Raises: TypeError.
     """
-    words = key.words if type(key) is KeyArray else key
+    words = key.words if isinstance(key, KeyArray) else key
     try:
         aval = typeof(words)
     except TypeError:
@@ -43,13 +44,28 @@ def check_key(name: str, key: Value) -> Value:
             f"{name}{where()}: the key is a value of type {type(key).__name__}, but one key is uint32[2]. "
             "Make keys with key(seed) and split(key)."
         ) from None
-    if aval.shape != (2,) or aval.dtype != _UINT32:
-        stated = f"shape {key.shape}" if type(key) is KeyArray else f"type {aval}"
+    count = KEY_WORDS[key.impl] if isinstance(key, KeyArray) else 4 if aval.shape == (4,) else 2
+    if aval.shape != (count,) or aval.dtype != _UINT32:
+        stated = f"shape {key.shape}" if isinstance(key, KeyArray) else f"type {aval}"
         raise TypeError(
-            f"{name}{where()}: the key has {stated}, but one key is uint32[2]. "
+            f"{name}{where()}: the key has {stated}, but one key is uint32[{count}]. "
             "Make keys with key(seed) and split(key); map over several with vmap."
         )
-    return words
+    return as_checked(key.impl if isinstance(key, KeyArray) else impl_of_words(name, count), words)
+
+
+def impl_of_words(name: str, count: int) -> str:
+    """Return the generator of bare words, of which one key has `count`: threefry for two, else the default.
+
+    Raises: TypeError where the default generator has two words.
+    """
+    impl: str = config.current().default_prng_impl if count == 4 else "threefry2x32"
+    if KEY_WORDS[impl] != count:
+        raise TypeError(
+            f"{name}{where()}: a key of four words is of 'rbg' or of 'unsafe_rbg', and the default is {impl!r}. "
+            "Name the generator: random.wrap_key_data(words, impl='rbg'), or config.default_prng_impl('rbg')."
+        )
+    return impl
 
 
 def check_shape(name: str, shape: Sequence[int]) -> Shape:

@@ -17,7 +17,7 @@ from calque_core.engine.numpy_functions import at, broadcast_to
 from calque_core.extend import is_float, where
 from calque_numpy.random.arguments import check_key, check_real, float_argument, float_of, parameters
 from calque_numpy.random.floats import unit_uniform
-from calque_numpy.random.keys import split_words
+from calque_numpy.random.generators import split_key
 from calque_numpy.random.known_values import check_weights
 from calque_numpy.random.threefry import Shape
 
@@ -47,10 +47,10 @@ def binomial(key: Value, n: Value, p: Value, shape: Sequence[int] | None = None,
     >>> binomial(np.array([0, 42], np.uint32), 20, 0.4, (4,))
     array([ 5.,  7., 10.,  8.])
     """
-    words, dtype = check_key("binomial", key), float_argument("binomial", dtype)
+    key, dtype = check_key("binomial", key), float_argument("binomial", dtype)
     check_real("binomial", "p", p)
     sizes, (n, p) = parameters("binomial", shape, _dtype_of_counts(float_of(p)), n=n, p=p)
-    return _binomials(words, broadcast_to(n, sizes), broadcast_to(p, sizes), sizes, dtype)
+    return _binomials(key, broadcast_to(n, sizes), broadcast_to(p, sizes), sizes, dtype)
 
 
 def _dtype_of_counts(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -88,7 +88,7 @@ def _by_waiting(key: Value, n: Value, q: Value, shape: Shape) -> Value:
 
     def step(carry: tuple[Value, Value, Value]) -> tuple[Value, Value, Value]:
         count, total, key = carry
-        keys = split_words(key, (2,))
+        keys = split_key(key, (2,))
         count = lax.select(total <= n, count + 1, count)
         waiting = lax.ceil(lax.log(unit_uniform(keys[0], shape, dtype)) / log_failure)
         return count, total + waiting, keys[1]
@@ -125,7 +125,7 @@ def _by_rejection(key: Value, n: Value, q: Value, shape: Shape) -> Value:
 
     def draw(carry: tuple[Value, Value, Value]) -> tuple[Value, Value, Value]:
         accepted, is_open, key = carry
-        keys = split_words(key, (3,))
+        keys = split_key(key, (3,))
         u = unit_uniform(keys[1], shape, dtype) - 0.5
         v = unit_uniform(keys[2], shape, dtype)
         edge = 0.5 - lax.abs(u)
@@ -170,7 +170,7 @@ def multinomial(
     >>> multinomial(np.array([0, 42], np.uint32), 20, np.array([0.2, 0.3, 0.5]))
     array([ 5.,  4., 11.])
     """
-    words = check_key("multinomial", key)
+    key = check_key("multinomial", key)
     for argument, x in (("n", n), ("p", p)):
         check_real("multinomial", argument, x)
     if not typeof(p).shape:
@@ -184,7 +184,7 @@ def multinomial(
     p, n = lax.transpose(broadcast_to(p, sizes), (last, *range(last))), broadcast_to(n, batch)
     remaining = lax.cumsum(p, 0, reverse=True)
     ratios = p / lax.select(lax.eq(remaining, 0), lax.ones_like(remaining), remaining)
-    keys = split_words(words, (sizes[-1],))
+    keys = split_key(key, (sizes[-1],))
 
     def step(left: Value, ratio_and_key: tuple[Value, Value]) -> tuple[Value, Value]:
         ratio, key = ratio_and_key

@@ -53,7 +53,7 @@ def categorical(
     >>> categorical(np.array([0, 42], np.uint32), np.log([0.1, 0.2, 0.7]), shape=(5,))
     array([2, 2, 2, 2, 2])
     """
-    words = check_key("categorical", key)
+    key = check_key("categorical", key)
     check_real("categorical", "logits", logits)
     mode = gumbel_mode("categorical", mode)
     logits = lax.convert_element_type(logits, float_of(logits))
@@ -66,9 +66,9 @@ def categorical(
     if prod(sizes):
         _check_logits(logits, axis, 1 if replace else prod(prefix))
     if not replace:
-        return _different_categories(words, logits, axis, sizes, prefix, mode)
+        return _different_categories(key, logits, axis, sizes, prefix, mode)
     whole = (*sizes[: len(prefix) + axis], aval.shape[axis], *sizes[len(prefix) + axis :])
-    noisy = lax.add(gumbel_of(words, whole, aval.dtype, mode), lax.expand_dims(logits, tuple(range(len(prefix)))))
+    noisy = lax.add(gumbel_of(key, whole, aval.dtype, mode), lax.expand_dims(logits, tuple(range(len(prefix)))))
     return lax.argmax(noisy, len(prefix) + axis, scalar_dtype(int))
 
 
@@ -138,7 +138,7 @@ def choice(
     >>> choice(np.array([0, 42], np.uint32), np.array([10, 20, 30]), (4,))
     array([10, 20, 10, 20])
     """
-    words, sizes = check_key("choice", key), check_shape("choice", shape)
+    key, sizes = check_key("choice", key), check_shape("choice", shape)
     mode = gumbel_mode("choice", mode)
     elements = a if typeof(a).shape else None
     axis = canonical_axis("choice", axis, typeof(a).ndim) if elements is not None else 0
@@ -147,9 +147,9 @@ def choice(
     if count:
         _check_counts(n, count, replace)
     if p is None and not replace:
-        order = permutation(words, n if elements is None else elements, axis)
+        order = permutation(key, n if elements is None else elements, axis)
         return _split_axis(lax.slice_in_dim(order, 0, count, axis=axis), axis, sizes)
-    positions = randint(words, (count,), 0, n) if p is None else _weighted(words, n, count, p, replace, mode)
+    positions = randint(key, (count,), 0, n) if p is None else _weighted(key, n, count, p, replace, mode)
     chosen = positions if elements is None else at(elements)[(*(slice(None),) * axis, positions)].get()
     return _split_axis(chosen, axis, sizes)
 

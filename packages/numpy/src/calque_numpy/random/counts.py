@@ -21,7 +21,7 @@ from calque_core import finfo, iinfo, lax, typeof
 from calque_core.engine.numpy_functions import broadcast_to
 from calque_numpy.random.arguments import check_key, float_of, integer_argument, parameters
 from calque_numpy.random.floats import unit_uniform
-from calque_numpy.random.keys import split_words
+from calque_numpy.random.generators import split_key
 from calque_numpy.random.threefry import Shape
 
 Value = Any
@@ -45,11 +45,11 @@ def geometric(key: Value, p: Value, shape: Sequence[int] | None = None, dtype: D
     >>> geometric(np.array([0, 42], np.uint32), 0.3, (4,))
     array([ 3, 12,  2,  1])
     """
-    words, dtype = check_key("geometric", key), integer_argument("geometric", dtype)
+    key, dtype = check_key("geometric", key), integer_argument("geometric", dtype)
     computed = float_of(p)
     sizes, (p,) = parameters("geometric", shape, computed, p=p)
     with np.errstate(divide="ignore", invalid="ignore"):  # probabilities of 0 and 1
-        u = unit_uniform(words, sizes, computed)
+        u = unit_uniform(key, sizes, computed)
         u = lax.select(lax.eq(u, computed.type(0)), lax.ones_like(u), u)
         trials = lax.floor(lax.div(lax.log(u), lax.log1p(lax.neg(p)))) + 1
         is_probability = lax.bitwise_and(p >= 0, p <= 1)
@@ -79,13 +79,13 @@ def poisson(key: Value, lam: Value, shape: Sequence[int] | None = None, dtype: D
     >>> poisson(np.array([0, 42], np.uint32), 3.0, (4,))
     array([6, 2, 2, 1])
     """
-    words, dtype = check_key("poisson", key), integer_argument("poisson", dtype)
+    key, dtype = check_key("poisson", key), integer_argument("poisson", dtype)
     sizes, (lam,) = parameters("poisson", shape, _SINGLE, lam=lam)
     rate = broadcast_to(lax.stop_gradient(lam), sizes)
     is_small = lax.bitwise_not(rate >= _LARGE)
     with np.errstate(all="ignore"):  # of candidates that are not chosen
-        few = _by_waiting(words, lax.select(is_small, rate, lax.zeros_like(rate)), sizes, dtype)
-        many = _by_rejection(words, lax.select(is_small, lax.full_like(rate, 1e5), rate), sizes, dtype)
+        few = _by_waiting(key, lax.select(is_small, rate, lax.zeros_like(rate)), sizes, dtype)
+        many = _by_rejection(key, lax.select(is_small, lax.full_like(rate, 1e5), rate), sizes, dtype)
     counts = lax.select(is_small, few, many)
     return lax.select(lax.eq(rate, _SINGLE.type(0)), lax.zeros_like(counts), counts)
 
@@ -98,7 +98,7 @@ def _by_waiting(key: Value, rate: Value, shape: Shape, dtype: np.dtype[Any]) -> 
 
     def step(carry: tuple[Value, Value, Value]) -> tuple[Value, Value, Value]:
         count, key, log_product = carry
-        keys = split_words(key, (2,))
+        keys = split_key(key, (2,))
         count = lax.select(is_waiting(log_product), count + dtype.type(1), count)
         return count, keys[0], log_product + lax.log(unit_uniform(keys[1], shape, _SINGLE))
 
@@ -118,7 +118,7 @@ def _by_rejection(key: Value, rate: Value, shape: Shape, dtype: np.dtype[Any]) -
 
     def draw(carry: tuple[Value, Value, Value]) -> tuple[Value, Value, Value]:
         accepted, is_open, key = carry
-        keys = split_words(key, (3,))
+        keys = split_key(key, (3,))
         u = unit_uniform(keys[1], shape, _SINGLE) - 0.5
         v = unit_uniform(keys[2], shape, _SINGLE)
         edge = 0.5 - lax.abs(u)

@@ -23,8 +23,8 @@ from calque_numpy.random.arguments import (
     is_random_float,
     parameters,
 )
+from calque_numpy.random.generators import random_bits
 from calque_numpy.random.known_values import check_finite, check_probabilities
-from calque_numpy.random.random_bits import random_bits
 from calque_numpy.random.threefry import Shape
 
 Value = Any
@@ -47,11 +47,11 @@ def uniform(
     >>> uniform(np.array([0, 42], np.uint32), (2,), np.float32)
     array([0.48870957, 0.6797972 ], dtype=float32)
     """
-    words, dtype = check_key("uniform", key), float_argument("uniform", dtype)
+    key, dtype = check_key("uniform", key), float_argument("uniform", dtype)
     with np.errstate(over="ignore"):  # of a bound beyond the dtype
         sizes, (low, high) = parameters("uniform", shape, dtype, minval=minval, maxval=maxval)
     check_finite("uniform", minval=low, maxval=high)
-    out = _between_far(low, high, unit_uniform(words, sizes, dtype))
+    out = _between_far(low, high, unit_uniform(key, sizes, dtype))
     last = lax.select(lax.lt(low, high), lax.nextafter(high, dtype.type(-np.inf)), low)
     return lax.select(lax.lt(out, high), out, last)
 
@@ -105,16 +105,16 @@ def bernoulli(key: Value, p: Value = 0.5, shape: Sequence[int] | None = None, mo
     >>> bernoulli(np.array([0, 42], np.uint32), 0.4, (3,))
     array([False,  True, False])
     """
-    words, dtype = check_key("bernoulli", key), typeof(p).dtype
+    key, dtype = check_key("bernoulli", key), typeof(p).dtype
     if not is_random_float(dtype):
         raise TypeError(f"bernoulli{where()}: p has type {typeof(p)}. Give a probability as a float.")
     check_probabilities("bernoulli", "p", p)
     sizes, (p,) = parameters("bernoulli", shape, dtype, p=p)
     if mode == "low":
-        return lax.lt(unit_uniform(words, sizes, dtype), p)
+        return lax.lt(unit_uniform(key, sizes, dtype), p)
     if mode != "high":
         raise ValueError(f"bernoulli{where()}: mode is {mode!r}. Use 'low' or 'high'.")
-    high, low = lax.unstack(unit_uniform(words, (2, *sizes), dtype))
+    high, low = lax.unstack(unit_uniform(key, (2, *sizes), dtype))
     return lax.lt(lax.mul(low, dtype.type(2.0 ** -finfo(dtype).nmant)), lax.sub(p, high))
 
 
@@ -129,8 +129,8 @@ def rademacher(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Va
     >>> rademacher(np.array([0, 42], np.uint32), (4,))
     array([ 1,  1, -1, -1])
     """
-    words, dtype = check_key("rademacher", key), dtype_argument(int if dtype is None else dtype)
+    key, dtype = check_key("rademacher", key), dtype_argument(int if dtype is None else dtype)
     if kind_of(dtype) not in "iufc":
         raise TypeError(f"rademacher{where()}: dtype is {dtype}. Use a dtype of numbers.")
-    is_one = bernoulli(words, 0.5, check_shape("rademacher", shape))
+    is_one = bernoulli(key, 0.5, check_shape("rademacher", shape))
     return lax.select(is_one, dtype.type(1), lax.neg(lax.full_like(is_one, 1, dtype)))

@@ -18,7 +18,7 @@ from calque_core.lax import broadcast_shapes
 from calque_numpy.random.arguments import check_key, check_shape, float_argument, parameters
 from calque_numpy.random.floats import between, rademacher, unit_uniform
 from calque_numpy.random.gaussian import normal_of, real_normal
-from calque_numpy.random.keys import split_words
+from calque_numpy.random.generators import split_key
 from calque_numpy.random.threefry import Shape
 from calque_numpy.scipy.slopes import declare
 
@@ -43,9 +43,9 @@ def truncated_normal(
     >>> np.round(truncated_normal(np.array([0, 42], np.uint32), 0.0, 1.0, (2,), np.float32), 4)
     array([0.4311, 0.619 ], dtype=float32)
     """
-    words, dtype = check_key("truncated_normal", key), float_argument("truncated_normal", dtype)
+    key, dtype = check_key("truncated_normal", key), float_argument("truncated_normal", dtype)
     sizes, (lower, upper) = parameters("truncated_normal", shape, dtype, lower=lower, upper=upper)
-    u, is_tail, edge = unit_uniform(words, sizes, dtype), lax.bitwise_or(lower > _FAR, upper < -_FAR), dtype.type(_FAR)
+    u, is_tail, edge = unit_uniform(key, sizes, dtype), lax.bitwise_or(lower > _FAR, upper < -_FAR), dtype.type(_FAR)
     root = dtype.type(sqrt(2))
     near = [lax.select(is_tail, lax.full_like(bound, side), bound) for bound, side in ((lower, -edge), (upper, edge))]
     low, high = (lax.erf(lax.div(bound, root)) for bound in near)
@@ -127,9 +127,9 @@ def lognormal(key: Value, sigma: Value = 1.0, shape: Sequence[int] | None = None
     >>> np.round(lognormal(np.array([0, 42], np.uint32), 0.5, (2,), np.float32), 4)
     array([0.9859, 1.2631], dtype=float32)
     """
-    words, dtype = check_key("lognormal", key), float_argument("lognormal", dtype)
+    key, dtype = check_key("lognormal", key), float_argument("lognormal", dtype)
     sizes, (sigma,) = parameters("lognormal", shape, dtype, sigma=sigma)
-    return lax.exp(lax.mul(real_normal(words, sizes, dtype), sigma))
+    return lax.exp(lax.mul(real_normal(key, sizes, dtype), sigma))
 
 
 def maxwell(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
@@ -143,8 +143,8 @@ def maxwell(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value
     >>> np.round(maxwell(np.array([0, 42], np.uint32), (2,), np.float32), 4)
     array([0.5536, 0.2933], dtype=float32)
     """
-    words, dtype = check_key("maxwell", key), float_argument("maxwell", dtype)
-    return _maxwells(words, check_shape("maxwell", shape), dtype)
+    key, dtype = check_key("maxwell", key), float_argument("maxwell", dtype)
+    return _maxwells(key, check_shape("maxwell", shape), dtype)
 
 
 def _maxwells(key: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
@@ -165,10 +165,10 @@ def double_sided_maxwell(key: Value, loc: Value, scale: Value, shape: Sequence[i
     >>> np.round(double_sided_maxwell(np.array([0, 42], np.uint32), 0.0, 2.0, (2,), np.float32), 4)
     array([-2.762 , -1.3514], dtype=float32)
     """
-    words, dtype = check_key("double_sided_maxwell", key), float_argument("double_sided_maxwell", dtype)
+    key, dtype = check_key("double_sided_maxwell", key), float_argument("double_sided_maxwell", dtype)
     inner, (loc, scale) = parameters("double_sided_maxwell", None, dtype, loc=loc, scale=scale)
     sizes = (check_shape("double_sided_maxwell", shape) or inner) + inner
-    keys = split_words(words, (2,))
+    keys = split_key(key, (2,))
     loc, scale = (broadcast_to(x, broadcast_shapes(inner, sizes)) for x in (loc, scale))
     return rademacher(keys[1], sizes, dtype) * _maxwells(keys[0], sizes, dtype) * scale + loc
 
@@ -186,9 +186,9 @@ def wald(key: Value, mean: Value, shape: Sequence[int] | None = None, dtype: DTy
     >>> np.round(wald(np.array([0, 42], np.uint32), 2.0, (2,), np.float32), 4)
     array([2.2266, 3.9277], dtype=float32)
     """
-    words, dtype = check_key("wald", key), float_argument("wald", dtype)
+    key, dtype = check_key("wald", key), float_argument("wald", dtype)
     sizes, (mean,) = parameters("wald", shape, dtype, mean=mean)
-    keys = split_words(words, (2,))
+    keys = split_key(key, (2,))
     size = lax.abs(real_normal(keys[0], sizes, dtype))
     one, two = dtype.type(1), dtype.type(2)  # NumPy 2.0 computes short floats beside a Python int in float32
     fixed = lax.stop_gradient(mean)

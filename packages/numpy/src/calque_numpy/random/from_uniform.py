@@ -15,7 +15,7 @@ from calque_core import finfo, lax
 from calque_core.extend import Shape, where
 from calque_numpy.random.arguments import check_key, check_shape, float_argument, parameters
 from calque_numpy.random.floats import between, unit_uniform
-from calque_numpy.random.random_bits import random_bits
+from calque_numpy.random.generators import random_bits
 
 Value = Any
 DType = Any
@@ -37,8 +37,8 @@ def exponential(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> V
     >>> np.round(exponential(np.array([0, 42], np.uint32), (2,), np.float32), 4)
     array([0.6708, 1.1388], dtype=float32)
     """
-    words, dtype = check_key("exponential", key), float_argument("exponential", dtype)
-    return exponential_of(words, check_shape("exponential", shape), dtype)
+    key, dtype = check_key("exponential", key), float_argument("exponential", dtype)
+    return exponential_of(key, check_shape("exponential", shape), dtype)
 
 
 def exponential_of(key: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
@@ -57,8 +57,8 @@ def cauchy(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     >>> np.round(cauchy(np.array([0, 42], np.uint32), (2,), np.float32), 4)
     array([-0.0355,  0.6337], dtype=float32)
     """
-    words, dtype = check_key("cauchy", key), float_argument("cauchy", dtype)
-    u = _open_uniform(words, check_shape("cauchy", shape), dtype, finfo(dtype).eps)
+    key, dtype = check_key("cauchy", key), float_argument("cauchy", dtype)
+    u = _open_uniform(key, check_shape("cauchy", shape), dtype, finfo(dtype).eps)
     return lax.tan(lax.mul(dtype.type(pi), lax.sub(u, dtype.type(0.5))))
 
 
@@ -73,8 +73,8 @@ def laplace(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value
     >>> np.round(laplace(np.array([0, 42], np.uint32), (2,), np.float32), 4)
     array([ 0.0228, -0.4457], dtype=float32)
     """
-    words, dtype = check_key("laplace", key), float_argument("laplace", dtype)
-    u = _open_uniform(words, check_shape("laplace", shape), dtype, finfo(dtype).epsneg - 1)
+    key, dtype = check_key("laplace", key), float_argument("laplace", dtype)
+    u = _open_uniform(key, check_shape("laplace", shape), dtype, finfo(dtype).epsneg - 1)
     return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
 
 
@@ -89,8 +89,8 @@ def logistic(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Valu
     >>> np.round(logistic(np.array([0, 42], np.uint32), (2,), np.float32), 4)
     array([-0.0452,  0.7528], dtype=float32)
     """
-    words, dtype = check_key("logistic", key), float_argument("logistic", dtype)
-    u = _open_uniform(words, check_shape("logistic", shape), dtype, finfo(dtype).tiny)
+    key, dtype = check_key("logistic", key), float_argument("logistic", dtype)
+    u = _open_uniform(key, check_shape("logistic", shape), dtype, finfo(dtype).tiny)
     return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
 
 
@@ -107,8 +107,8 @@ def gumbel(key: Value, shape: Sequence[int] = (), dtype: DType = None, mode: str
     >>> np.round(gumbel(np.array([0, 42], np.uint32), (2,), np.float32), 4)
     array([0.3341, 0.952 ], dtype=float32)
     """
-    words, dtype = check_key("gumbel", key), float_argument("gumbel", dtype)
-    return gumbel_of(words, check_shape("gumbel", shape), dtype, gumbel_mode("gumbel", mode))
+    key, dtype = check_key("gumbel", key), float_argument("gumbel", dtype)
+    return gumbel_of(key, check_shape("gumbel", shape), dtype, gumbel_mode("gumbel", mode))
 
 
 def gumbel_mode(name: str, mode: Any) -> str:
@@ -169,9 +169,9 @@ def pareto(key: Value, b: Value, shape: Sequence[int] | None = None, dtype: DTyp
     >>> np.round(pareto(np.array([0, 42], np.uint32), 2.0, (2,), np.float32), 4)
     array([1.3985, 1.7672], dtype=float32)
     """
-    words, dtype = check_key("pareto", key), float_argument("pareto", dtype)
+    key, dtype = check_key("pareto", key), float_argument("pareto", dtype)
     sizes, (b,) = parameters("pareto", shape, dtype, b=b)
-    return lax.exp(lax.div(exponential_of(words, sizes, dtype), b))
+    return lax.exp(lax.div(exponential_of(key, sizes, dtype), b))
 
 
 def rayleigh(key: Value, scale: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
@@ -185,9 +185,9 @@ def rayleigh(key: Value, scale: Value, shape: Sequence[int] | None = None, dtype
     >>> np.round(rayleigh(np.array([0, 42], np.uint32), 2.0, (2,), np.float32), 4)
     array([2.3933, 1.7572], dtype=float32)
     """
-    words, dtype = check_key("rayleigh", key), float_argument("rayleigh", dtype)
+    key, dtype = check_key("rayleigh", key), float_argument("rayleigh", dtype)
     sizes, (scale,) = parameters("rayleigh", shape, dtype, scale=scale)
-    u = unit_uniform(words, sizes, dtype)
+    u = unit_uniform(key, sizes, dtype)
     u = lax.select(lax.eq(u, dtype.type(0)), lax.full_like(u, finfo(dtype).eps / 2), u)  # 0 stands for [0, eps)
     return lax.mul(scale, lax.sqrt(lax.mul(lax.log(u), dtype.type(-2))))
 
@@ -206,9 +206,9 @@ def weibull_min(
     >>> np.round(weibull_min(np.array([0, 42], np.uint32), 2.0, 3.0, (2,), np.float32), 4)
     array([1.7508, 2.0886], dtype=float32)
     """
-    words, dtype = check_key("weibull_min", key), float_argument("weibull_min", dtype)
+    key, dtype = check_key("weibull_min", key), float_argument("weibull_min", dtype)
     _, (scale, concentration) = parameters("weibull_min", None, dtype, scale=scale, concentration=concentration)
-    e = exponential_of(words, check_shape("weibull_min", shape), dtype)
+    e = exponential_of(key, check_shape("weibull_min", shape), dtype)
     return lax.mul(lax.pow(e, lax.div(dtype.type(1), concentration)), scale)
 
 
@@ -225,9 +225,9 @@ def triangular(
     >>> np.round(triangular(np.array([0, 42], np.uint32), -1.0, 0.0, 2.0, (2,), np.float32), 4)
     array([0.2485, 0.6139], dtype=float32)
     """
-    words, dtype = check_key("triangular", key), float_argument("triangular", dtype)
+    key, dtype = check_key("triangular", key), float_argument("triangular", dtype)
     sizes, (left, mode, right) = parameters("triangular", shape, dtype, left=left, mode=mode, right=right)
-    u = unit_uniform(words, sizes, dtype)
+    u = unit_uniform(key, sizes, dtype)
     length = right - left
     is_point = lax.eq(length, dtype.type(0))
     share = (mode - left) / lax.select(is_point, lax.ones_like(length), length)

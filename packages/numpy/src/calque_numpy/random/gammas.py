@@ -32,9 +32,8 @@ from calque_numpy.random.arguments import (
 from calque_numpy.random.floats import rademacher
 from calque_numpy.random.from_uniform import exponential_of
 from calque_numpy.random.gaussian import real_normal
-from calque_numpy.random.keys import split_words
+from calque_numpy.random.generators import impl_and_words, split_key, words_of_each
 from calque_numpy.random.lanes import normal_lanes, split_lanes, uniform_lanes
-from calque_numpy.random.threefry import random_words
 from calque_numpy.scipy.slopes import declare
 from calque_special.kit import log_sample_slopes
 
@@ -48,25 +47,25 @@ _SQUEEZE = 0.0331
 
 
 @random_gamma_p.def_abstract_eval(cached=True)
-def random_gamma_abstract_eval(high_aval: Any, low_aval: Any, a_aval: Any, *, form: Form) -> Any:
+def random_gamma_abstract_eval(a_aval: Any, *key_avals: Any, form: Form, impl: str) -> Any:
     return a_aval.strip_weak_type()
 
 
 @random_gamma_p.def_rule("decomposition")
-def random_gamma_decomposition(high: Value, low: Value, a: Value, *, form: Form) -> Value:
+def random_gamma_decomposition(a: Value, *words: Value, form: Form, impl: str) -> Value:
     """Draw by Marsaglia and Tsang for a >= 1; for a < 1, gamma(a) is gamma(a + 1) U**(1 / a).
 
     The results are the numbers; in the form "log" their logarithms; in the form "power" min(a, 1) times these.
     """
     shape = typeof(a).shape
     lanes = (prod(shape),)
-    keys, boost_keys = split_lanes(lax.stack([lax.reshape(x, lanes) for x in (high, low)], 0), 2)
+    keys, boost_keys = split_lanes(impl, lax.stack([lax.reshape(x, lanes) for x in words], 0), 2)
     a, dtype = lax.reshape(a, lanes), typeof(a).dtype
     one = dtype.type(1)  # NumPy 2.0 computes short floats beside a Python int in float32
     is_large = a >= 1
     d = lax.select(is_large, a, a + one) - dtype.type(1 / 3)
-    volume = _accepted_volumes(keys, d)
-    u = uniform_lanes(boost_keys, dtype)
+    volume = _accepted_volumes(impl, keys, d)
+    u = uniform_lanes(impl, boost_keys, dtype)
     if form == "number":
         boost = lax.select(is_large, lax.ones_like(a), lax.pow(one - u, one / a))
         out, at_zero = d * volume * boost, 0.0
@@ -82,16 +81,16 @@ def random_gamma_decomposition(high: Value, low: Value, a: Value, *, form: Form)
     return lax.reshape(lax.select(a >= 0, out, lax.full_like(a, np.nan)), shape)
 
 
-def _accepted_volumes(keys: Value, d: Value) -> Value:
+def _accepted_volumes(impl: str, keys: Value, d: Value) -> Value:
     """Return v = (1 + c x)**3 for accepted normal x, where d v is gamma-distributed; c is 1 / sqrt(9 d)."""
     dtype = typeof(d).dtype
     one, c = dtype.type(1), dtype.type(1 / 3) / lax.sqrt(d)
 
     def draw(carry: tuple[Value, Value, Value]) -> tuple[Value, Value, Value]:
         keys, volume, is_open = carry
-        keys, x_keys, u_keys = split_lanes(keys, 3)
-        x, v = _positive(x_keys, c, is_open)
-        u = uniform_lanes(u_keys, dtype)
+        keys, x_keys, u_keys = split_lanes(impl, keys, 3)
+        x, v = _positive(impl, x_keys, c, is_open)
+        u = uniform_lanes(impl, u_keys, dtype)
         square, v = x * x, v * v * v
         volume = lax.select(is_open, v, volume)
         is_outside = u >= one - dtype.type(_SQUEEZE) * (square * square)
@@ -102,14 +101,14 @@ def _accepted_volumes(keys: Value, d: Value) -> Value:
     return lax.while_loop(lambda carry: lax.reduce_or(carry[2]), draw, start)[1]
 
 
-def _positive(keys: Value, c: Value, is_open: Value) -> Pair:
+def _positive(impl: str, keys: Value, c: Value, is_open: Value) -> Pair:
     """Return normal x and v = 1 + c x, drawn again where v is not positive."""
 
     def draw(carry: tuple[Value, Value, Value]) -> tuple[Value, Value, Value]:
         keys, x, v = carry
-        keys, x_keys = split_lanes(keys, 2)
+        keys, x_keys = split_lanes(impl, keys, 2)
         is_new = v <= 0
-        x = lax.select(is_new, normal_lanes(x_keys, typeof(c).dtype), x)
+        x = lax.select(is_new, normal_lanes(impl, x_keys, typeof(c).dtype), x)
         return keys, x, lax.select(is_new, typeof(c).dtype.type(1) + x * c, v)
 
     start = (keys, lax.zeros_like(c), lax.select(is_open, lax.full_like(c, -1), lax.ones_like(c)))
@@ -118,16 +117,15 @@ def _positive(keys: Value, c: Value, is_open: Value) -> Pair:
 
 
 @random_gamma_p.def_impl
-def random_gamma_impl(high: Value, low: Value, a: Value, *, form: Form) -> Value:
+def random_gamma_impl(a: Value, *words: Value, form: Form, impl: str) -> Value:
     with np.errstate(all="ignore"):  # of candidates that are not chosen
-        return random_gamma_decomposition(high, low, a, form=form)
+        return random_gamma_decomposition(a, *words, form=form, impl=impl)
 
 
 @random_gamma_p.def_rule("jvp")
-def random_gamma_jvp(primals: Sequence[Value], tangents: Sequence[Value], *, form: Form) -> Pair:
-    high, low, a = primals
-    out = random_gamma_p.bind(high, low, a, form=form)
-    a_dot = tangents[2]
+def random_gamma_jvp(primals: Sequence[Value], tangents: Sequence[Value], *, form: Form, impl: str) -> Pair:
+    a, a_dot = primals[0], tangents[0]
+    out = random_gamma_p.bind(*primals, form=form, impl=impl)
     if type(a_dot) is Zero:
         return out, zero_tangent(out)
     if form == "number":
@@ -151,8 +149,8 @@ power_slope_p = declare(
 
 def _gammas(key: Value, a: Value, shape: Shape, form: Form = "number") -> Value:
     """Return gamma-distributed numbers in a form; `a` has the dtype of the result, and its shape or rank 0."""
-    high, low = (lax.reshape(x, shape) for x in random_words(key, shape))
-    numbers = random_gamma_p.bind(high, low, broadcast_to(a, shape), form=form)
+    impl, _ = impl_and_words(key)
+    numbers = random_gamma_p.bind(broadcast_to(a, shape), *words_of_each(key, shape), form=form, impl=impl)
     return lax.optimization_barrier(numbers)  # without it, XLA copies the last step into each use: 9 s of CPU, not 2
 
 
@@ -169,9 +167,9 @@ def gamma(key: Value, a: Value, shape: Sequence[int] | None = None, dtype: DType
     >>> np.round(gamma(np.array([0, 42], np.uint32), 2.0, (2,), np.float32), 3)
     array([3.673, 1.092], dtype=float32)
     """
-    words, dtype = check_key("gamma", key), float_argument("gamma", dtype)
+    key, dtype = check_key("gamma", key), float_argument("gamma", dtype)
     sizes, (a,) = parameters("gamma", shape, dtype, a=a)
-    return _gammas(words, a, sizes)
+    return _gammas(key, a, sizes)
 
 
 def loggamma(key: Value, a: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
@@ -184,9 +182,9 @@ def loggamma(key: Value, a: Value, shape: Sequence[int] | None = None, dtype: DT
     >>> np.round(loggamma(np.array([0, 42], np.uint32), 1e-3, (2,), np.float32), 1)
     array([-537.9, -162.3], dtype=float32)
     """
-    words, dtype = check_key("loggamma", key), float_argument("loggamma", dtype)
+    key, dtype = check_key("loggamma", key), float_argument("loggamma", dtype)
     sizes, (a,) = parameters("loggamma", shape, dtype, a=a)
-    return _gammas(words, a, sizes, "log")
+    return _gammas(key, a, sizes, "log")
 
 
 def beta(key: Value, a: Value, b: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
@@ -200,9 +198,9 @@ def beta(key: Value, a: Value, b: Value, shape: Sequence[int] | None = None, dty
     >>> np.round(beta(np.array([0, 42], np.uint32), 2.0, 3.0, (2,), np.float32), 3)
     array([0.432, 0.313], dtype=float32)
     """
-    words, dtype = check_key("beta", key), float_argument("beta", dtype)
+    key, dtype = check_key("beta", key), float_argument("beta", dtype)
     sizes, pair = parameters("beta", shape, dtype, a=a, b=b)
-    keys = split_words(words, (2,))
+    keys = split_key(key, (2,))
     log_x, log_y = (_gammas(keys[i], _with_finite_logs(pair[i]), sizes, "log") for i in range(2))
     log_max = lax.max(log_x, log_y)
     x, y = lax.exp(log_x - log_max), lax.exp(log_y - log_max)
@@ -227,13 +225,13 @@ def dirichlet(key: Value, alpha: Value, shape: Sequence[int] | None = None, dtyp
     >>> np.round(dirichlet(np.array([0, 42], np.uint32), np.ones(3), (), np.float32), 3)
     array([0.478, 0.074, 0.448], dtype=float32)
     """
-    words, dtype = check_key("dirichlet", key), float_argument("dirichlet", dtype)
+    key, dtype = check_key("dirichlet", key), float_argument("dirichlet", dtype)
     check_real("dirichlet", "alpha", alpha)
     if not typeof(alpha).shape:
         raise ValueError(f"dirichlet{where()}: alpha has type {typeof(alpha)}. Give a vector of parameters.")
     whole = None if shape is None else (*check_shape("dirichlet", shape), typeof(alpha).shape[-1])
     sizes, (alpha,) = parameters("dirichlet", whole, dtype, alpha=alpha)
-    return _softmax(_gammas(words, _with_finite_logs(alpha), sizes, "log"))
+    return _softmax(_gammas(key, _with_finite_logs(alpha), sizes, "log"))
 
 
 def _softmax(x: Value) -> Value:
@@ -253,9 +251,9 @@ def chisquare(key: Value, df: Value, shape: Sequence[int] | None = None, dtype: 
     >>> np.round(chisquare(np.array([0, 42], np.uint32), 3.0, (2,), np.float32), 3)
     array([5.871, 1.398], dtype=float32)
     """
-    words, dtype = check_key("chisquare", key), float_argument("chisquare", dtype)
+    key, dtype = check_key("chisquare", key), float_argument("chisquare", dtype)
     sizes, (df,) = parameters("chisquare", shape, dtype, df=df)
-    return _chi_squares(words, df, sizes)
+    return _chi_squares(key, df, sizes)
 
 
 def _chi_squares(key: Value, df: Value, shape: Shape) -> Value:
@@ -274,9 +272,9 @@ def f(key: Value, dfnum: Value, dfden: Value, shape: Sequence[int] | None = None
     >>> np.round(f(np.array([0, 42], np.uint32), 3.0, 4.0, (2,), np.float32), 3)
     array([0.745, 0.479], dtype=float32)
     """
-    words, dtype = check_key("f", key), float_argument("f", dtype)
+    key, dtype = check_key("f", key), float_argument("f", dtype)
     sizes, pair = parameters("f", shape, dtype, dfnum=dfnum, dfden=dfden)
-    keys, halves = split_words(words, (2,)), [_with_finite_logs(df / dtype.type(2)) for df in pair]
+    keys, halves = split_key(key, (2,)), [_with_finite_logs(df / dtype.type(2)) for df in pair]
     numerator, denominator = (_gammas(k, half, sizes, "log") for k, half in zip((keys[1], keys[0]), halves))
     return lax.exp((numerator - lax.log(halves[0])) - (denominator - lax.log(halves[1])))
 
@@ -292,9 +290,9 @@ def t(key: Value, df: Value, shape: Sequence[int] | None = None, dtype: DType = 
     >>> np.round(t(np.array([0, 42], np.uint32), 3.0, (2,), np.float32), 3)
     array([ 0.09 , -1.736], dtype=float32)
     """
-    words, dtype = check_key("t", key), float_argument("t", dtype)
+    key, dtype = check_key("t", key), float_argument("t", dtype)
     sizes, (df,) = parameters("t", shape, dtype, df=df)
-    keys = split_words(words, (2,))
+    keys = split_key(key, (2,))
     half = df / dtype.type(2)
     log_ratio = lax.log(half) - _gammas(keys[1], half, sizes, "log")
     return real_normal(keys[0], sizes, dtype) * lax.exp(log_ratio / dtype.type(2))
@@ -311,15 +309,15 @@ def generalized_normal(key: Value, p: Value, shape: Sequence[int] = (), dtype: D
     >>> np.round(generalized_normal(np.array([0, 42], np.uint32), 3.0, (2,), np.float32), 3)
     array([-0.694, -0.276], dtype=float32)
     """
-    words, dtype = check_key("generalized_normal", key), float_argument("generalized_normal", dtype)
+    key, dtype = check_key("generalized_normal", key), float_argument("generalized_normal", dtype)
     sizes, (p,) = parameters("generalized_normal", shape, dtype, p=p)
-    log_size, sign = _generalized_normals(words, p, sizes, dtype)
+    log_size, sign = _generalized_normals(key, p, sizes, dtype)
     return sign * lax.exp(log_size)
 
 
 def _generalized_normals(key: Value, p: Value, shape: Shape, dtype: np.dtype[Any]) -> Pair:
     """Return the logarithms of the sizes of numbers, gamma-distributed numbers to the power 1 / p, and their signs."""
-    keys = split_words(key, (2,))
+    keys = split_key(key, (2,))
     a = dtype.type(1) / p
     power = _gammas(keys[0], a, shape, "power")
     return lax.select(a < 1, lax.ones_like(a), a) * power, rademacher(keys[1], shape, dtype)
@@ -336,10 +334,10 @@ def ball(key: Value, d: int, p: Value = 2, shape: Sequence[int] = (), dtype: DTy
     >>> np.round(ball(np.array([0, 42], np.uint32), 2, dtype=np.float32), 3)
     array([-0.323, -0.061], dtype=float32)
     """
-    words, dtype = check_key("ball", key), float_argument("ball", dtype)
+    key, dtype = check_key("ball", key), float_argument("ball", dtype)
     points = check_shape("ball", (*check_shape("ball", shape), d))
     _, (p,) = parameters("ball", (), dtype, p=p)
-    keys = split_words(words, (2,))
+    keys = split_key(key, (2,))
     log_size, sign = _generalized_normals(keys[0], p, points, dtype)
     e = exponential_of(keys[1], points[:-1], dtype)
     axis = len(points) - 1

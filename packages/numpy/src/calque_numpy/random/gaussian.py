@@ -23,7 +23,7 @@ from calque_core.engine.numpy_functions import dtype_argument
 from calque_core.extend import real_dtype
 from calque_numpy.random.arguments import check_key, check_shape, float_argument
 from calque_numpy.random.floats import between, unit_uniform
-from calque_numpy.random.keys import split_words
+from calque_numpy.random.generators import split_key
 from calque_numpy.random.threefry import Shape
 
 Value = Any
@@ -84,10 +84,10 @@ def normal(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     >>> np.round(normal(np.array([0, 42], np.uint32), (2,), np.float32), 4)
     array([-0.0283,  0.4671], dtype=float32)
     """
-    words, sizes = check_key("normal", key), check_shape("normal", shape)
+    key, sizes = check_key("normal", key), check_shape("normal", shape)
     if dtype is not None and dtype_argument(dtype).kind == "c":
-        return _complex_normal(words, sizes, dtype_argument(dtype))
-    return real_normal(words, sizes, float_argument("normal", dtype))
+        return _complex_normal(key, sizes, dtype_argument(dtype))
+    return real_normal(key, sizes, float_argument("normal", dtype))
 
 
 def real_normal(key: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
@@ -96,7 +96,7 @@ def real_normal(key: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
 
 
 def _complex_normal(key: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
-    keys = split_words(key, (2,))
+    keys = split_key(key, (2,))
     real, imag = (real_normal(keys[i], shape, real_dtype(dtype)) for i in range(2))
     return lax.div(lax.complex(real, imag), dtype.type(sqrt(2)))
 

@@ -14,8 +14,7 @@ import numpy as np
 from calque_core import iinfo, lax, typeof
 from calque_core.extend import where
 from calque_numpy.random.arguments import check_fits, check_key, check_shape, integer_argument
-from calque_numpy.random.keys import split_words
-from calque_numpy.random.random_bits import random_bits
+from calque_numpy.random.generators import random_bits, split_key
 from calque_numpy.random.threefry import Shape
 
 Value = Any
@@ -37,13 +36,13 @@ def randint(key: Value, shape: Sequence[int], minval: Value, maxval: Value, dtyp
     >>> randint(np.array([0, 42], np.uint32), (4,), 0, 10)
     array([5, 8, 3, 1])
     """
-    words = check_key("randint", key)
+    key = check_key("randint", key)
     shape, dtype = check_shape("randint", shape), integer_argument("randint", dtype)
     for argument, bound in (("minval", minval), ("maxval", maxval)):
         _check_bound(argument, bound, shape)
     drawn = dtype if dtype.itemsize >= 4 else _INT32
     low, span = _range(minval, maxval, dtype, drawn)
-    offset = _random_below(words, shape, span, np.dtype(f"uint{8 * drawn.itemsize}"))
+    offset = _random_below(key, shape, span, np.dtype(f"uint{8 * drawn.itemsize}"))
     out = lax.add(lax.convert_element_type(offset, drawn), low)
     return lax.reshape(lax.convert_element_type(out, dtype), shape)
 
@@ -103,7 +102,7 @@ def _random_below(key: Value, shape: Shape, span: Value, dtype: np.dtype[Any]) -
 
     Shapes: key [2], span [1] or [*s] -> shape, or [1] for the shape ().
     """
-    keys = split_words(key, (2,))
+    keys = split_key(key, (2,))
     high, low = (random_bits(keys[i], shape or (1,), dtype) for i in range(2))
     is_all = lax.eq(span, dtype.type(0))
     divisor = lax.select(is_all, dtype.type(1), span)

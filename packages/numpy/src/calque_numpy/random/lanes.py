@@ -1,9 +1,9 @@
 """One random number from each of many keys, for loops in which each element goes on until it is done.
 
-One idea: many keys are one array of words, first words in the first row and second words in the second; the cipher acts
-on each column as on one key, so that column i gives the numbers that its key gives.
+One idea: many keys are one array of words, with a row for each word; the ciphers act on each column as on one key, so
+that column i gives the numbers that its key gives.
 
-Read next: `gammas.py`, `threefry.py`.
+Read next: `gammas.py`, `generators.py`.
 """
 
 from __future__ import annotations
@@ -15,31 +15,27 @@ import numpy as np
 from calque_core import lax, typeof
 from calque_numpy.random.floats import dtype_of_bits, unit_floats
 from calque_numpy.random.gaussian import normal_bounds, normal_of
-from calque_numpy.random.random_bits import words_to_bits
-from calque_numpy.random.threefry import threefry2x32
+from calque_numpy.random.generators import GENERATORS
 
 Value = Any
 
-_ZERO = np.uint32(0)
 
-
-def split_lanes(keys: Value, num: int) -> list[Value]:
+def split_lanes(impl: str, keys: Value, num: int) -> list[Value]:
     """Return `num` new keys for each key.
 
-    Shapes: keys [2, n] -> num times [2, n].
+    Shapes: keys [words, n] -> num times [words, n].
     """
-    n = typeof(keys).shape[1]
-    return [lax.stack(threefry2x32(keys, _ZERO, lax.full((n,), i, np.uint32)), 0) for i in range(num)]
+    n, numbered = typeof(keys).shape[1], GENERATORS[impl].numbered
+    return [lax.stack(numbered(keys, lax.full((n,), i, np.uint32)), 0) for i in range(num)]
 
 
-def uniform_lanes(keys: Value, dtype: np.dtype[Any]) -> Value:
-    """Return a number in [0, 1) for each key.  Shapes: keys [2, n] -> [n]."""
-    n = typeof(keys).shape[1]
-    words = threefry2x32(keys, _ZERO, lax.full((n,), 0, np.uint32))
-    return unit_floats(words_to_bits(words, dtype_of_bits(dtype)), dtype)
+def uniform_lanes(impl: str, keys: Value, dtype: np.dtype[Any]) -> Value:
+    """Return a number in [0, 1) for each key.  Shapes: keys [words, n] -> [n]."""
+    zeros = lax.full((typeof(keys).shape[1],), 0, np.uint32)
+    return unit_floats(GENERATORS[impl].bits_of_each(keys, zeros, dtype_of_bits(dtype)), dtype)
 
 
-def normal_lanes(keys: Value, dtype: np.dtype[Any]) -> Value:
-    """Return a number of the standard normal distribution for each key.  Shapes: keys [2, n] -> [n]."""
+def normal_lanes(impl: str, keys: Value, dtype: np.dtype[Any]) -> Value:
+    """Return a number of the standard normal distribution for each key.  Shapes: keys [words, n] -> [n]."""
     low, high = normal_bounds(dtype)
-    return normal_of(lax.max(low, uniform_lanes(keys, dtype) * (high - low) + low), dtype)
+    return normal_of(lax.max(low, uniform_lanes(impl, keys, dtype) * (high - low) + low), dtype)

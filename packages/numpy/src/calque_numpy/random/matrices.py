@@ -71,7 +71,7 @@ def multivariate_normal(
     >>> multivariate_normal(np.array([0, 42], np.uint32), np.zeros(2), np.eye(2), (3,)).shape
     (3, 2)
     """
-    words = check_key("multivariate_normal", key)
+    key = check_key("multivariate_normal", key)
     for argument, x in (("mean", mean), ("cov", cov)):
         check_real("multivariate_normal", argument, x)
     if method not in _FACTORS:
@@ -81,7 +81,7 @@ def multivariate_normal(
     mean, cov = lax.convert_element_type(mean, computed), lax.convert_element_type(cov, computed)
     n = _size(mean, cov)
     batch = _batch_shape(mean, cov, shape)
-    noise = real_normal(words, (*batch, n), computed)
+    noise = real_normal(key, (*batch, n), computed)
     product = matmul(_FACTORS[method](cov), lax.expand_dims(noise, (typeof(noise).ndim,)))
     vectors = broadcast_to(mean, (*batch, n)) + lax.squeeze(product, (typeof(product).ndim - 1,))
     return lax.convert_element_type(vectors, dtype)
@@ -133,11 +133,11 @@ def orthogonal(key: Value, n: int, shape: Sequence[int] = (), dtype: DType = Non
     >>> np.allclose(q @ q.T, np.eye(3))
     True
     """
-    words = check_key("orthogonal", key)
+    key = check_key("orthogonal", key)
     rows = integer("orthogonal", "n", n)
     columns = rows if m is None else integer("orthogonal", "m", m)
     sizes = check_shape("orthogonal", (*check_shape("orthogonal", shape), max(rows, columns), min(rows, columns)))
-    noise = normal(words, sizes, dtype)
+    noise = normal(key, sizes, dtype)
     noise_dtype = typeof(noise).dtype
     q, r = qr(lax.convert_element_type(noise, at_least_single(noise_dtype)), full_matrices=False)
     ndim = len(sizes)

@@ -16,8 +16,7 @@ from calque_core.engine.numpy_functions import canonical_axis
 from calque_core.extend import integer, where
 from calque_core.lax import broadcast_in_dim
 from calque_numpy.random.arguments import check_key
-from calque_numpy.random.keys import split_words
-from calque_numpy.random.random_bits import random_bits
+from calque_numpy.random.generators import random_bits, split_key
 from calque_numpy.random.threefry import Shape
 
 Value = Any
@@ -38,12 +37,12 @@ def permutation(key: Value, x: Value, axis: int = 0, independent: bool = False) 
     >>> permutation(np.array([0, 42], np.uint32), 5)
     array([4, 2, 3, 0, 1])
     """
-    words = check_key("permutation", key)
+    key = check_key("permutation", key)
     if not typeof(x).shape:
         x = _numbers(x)
     shape = typeof(x).shape
     axis = canonical_axis("permutation", axis, len(shape))
-    return _shuffle(words, x, axis, shape if independent else (shape[axis],))
+    return _shuffle(key, x, axis, shape if independent else (shape[axis],))
 
 
 def _numbers(x: Value) -> Value:
@@ -61,7 +60,7 @@ def _shuffle(key: Value, x: Value, axis: int, key_shape: Shape) -> Value:
     shape = typeof(x).shape
     positions = range(len(shape)) if len(key_shape) == len(shape) else (axis,)
     for _ in range(_rounds(key_shape)):
-        keys = split_words(key, (2,))
+        keys = split_key(key, (2,))
         key, subkey = keys[0], keys[1]
         order = broadcast_in_dim(random_bits(subkey, key_shape, _UINT32), shape, positions)
         x = lax.sort((order, x), axis)[1]

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from calque_core import config, lax
+from calque_core import config
 from calque_core.engine import kind_of
 from calque_core.engine.numpy_functions import dtype_argument
 from calque_core.extend import where
 from calque_numpy.random.arguments import check_key, check_shape
-from calque_numpy.random.threefry import Shape, random_words
+from calque_numpy.random.generators import random_bits
 
 Value = Any
 DType = Any
@@ -32,22 +32,8 @@ def bits(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     >>> bits(np.array([0, 42], np.uint32), (2,), np.uint8)
     array([162, 217], dtype=uint8)
     """
-    words = check_key("bits", key)
+    key = check_key("bits", key)
     dtype = np.dtype(f"uint{config.current().default_dtype_bits}") if dtype is None else dtype_argument(dtype)
     if kind_of(dtype) != "u":
         raise TypeError(f"bits{where()}: dtype is {dtype}. Use an unsigned integer dtype, such as uint32.")
-    return random_bits(words, check_shape("bits", shape), dtype)
-
-
-def random_bits(key: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
-    """Return random bits; the arguments are checked already."""
-    return lax.reshape(words_to_bits(random_words(key, shape), dtype), shape)
-
-
-def words_to_bits(words: tuple[Value, Value], dtype: np.dtype[Any]) -> Value:
-    """Return two random words as one unsigned integer: side by side in 64 bits, combined in fewer."""
-    high, low = words
-    if dtype.itemsize < 8:
-        return lax.convert_element_type(lax.bitwise_xor(high, low), dtype)
-    high, low = lax.convert_element_type(high, dtype), lax.convert_element_type(low, dtype)
-    return lax.bitwise_or(lax.shift_left(high, dtype.type(32)), low)
+    return random_bits(key, check_shape("bits", shape), dtype)

@@ -45,3 +45,12 @@ def random_words(key: Value, shape: Shape) -> tuple[Value, Value]:
             f"{size} random numbers from one key{where()} are too many. Split the key, and draw up to 2**32 at a time."
         )
     return threefry2x32(key, np.uint32(0), lax.iota(np.uint32, size))
+
+
+def words_to_bits(words: tuple[Value, Value], dtype: np.dtype[Any]) -> Value:
+    """Return two random words as one unsigned integer: side by side in 64 bits, combined in fewer."""
+    high, low = words
+    if dtype.itemsize < 8:
+        return lax.convert_element_type(lax.bitwise_xor(high, low), dtype)
+    high, low = lax.convert_element_type(high, dtype), lax.convert_element_type(low, dtype)
+    return lax.bitwise_or(lax.shift_left(high, dtype.type(32)), low)

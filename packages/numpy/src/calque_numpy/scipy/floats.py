@@ -45,36 +45,58 @@ def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def elementwise(*second_names: str, takes_complex: bool = False) -> Callable[[F], F]:
     """Return a decorator for a function of floats of one shape, in at least single precision.
 
-    The function implements SciPy's ufunc of its name, and those of the second names.  It ignores NumPy's warnings: a
-    formula computes all its branches, and chooses afterwards.  A tuple of results is of one dtype.
+    The function implements SciPy's ufunc of its name, and those of the second names.  A tuple of results is of one
+    dtype.
     """
 
     def decorate(function: F) -> F:
-        name = function.__name__
-
-        def of_floats(*args: Value) -> Value:
-            args = tuple(array_of(x) if isinstance(x, (list, tuple)) else x for x in args)
-            dtype = float_dtype(name, *args, takes_complex=takes_complex)
-            shape = lax.broadcast_shapes(*(typeof(x).shape for x in args)) if len(args) > 1 else None
-            wide = dtype if dtype.itemsize >= _SINGLE.itemsize else _SINGLE
-            operands = [as_dtype(x, wide) for x in args]
-            operands = operands if shape is None else [broadcast_to(x, shape) for x in operands]
-            with np.errstate(all="ignore"):
-                out = function(*operands)
-                return tuple(as_dtype(x, dtype) for x in out) if type(out) is tuple else as_dtype(out, dtype)
-
-        of_floats.__code__ = of_floats.__code__.replace(co_name=name)  # messages name the code that the user calls
-        named = elementwise_function(wraps(function)(of_floats))
-        implements_by_name("scipy.special", name, *second_names)(named)
-
-        @mark_wrapper
-        @wraps(function)
-        def known(*args: Value) -> Value:
-            if active and not merely_evaluates():  # as for SciPy's function: the trace may know its operations
-                return here().trace.process_function(named, args, {})
-            with np.errstate(all="ignore"):
-                return evaluate_by_types(named, args, {})
-
-        return known  # type: ignore[return-value]
+        named = _of_floats(function, takes_complex)
+        implements_by_name("scipy.special", function.__name__, *second_names)(named)
+        return _known(named)  # type: ignore[return-value]
 
     return decorate
+
+
+def of_floats(function: F) -> F:
+    """Return a function of floats of one dtype, in at least single precision, whose operands broadcast; as `function`.
+
+    `function` gets numbers as numbers, and its result is broadcast: a parameter that is a number costs one number.
+    """
+    return _known(_of_floats(function, False, keeps_numbers=True))  # type: ignore[return-value]
+
+
+def _of_floats(
+    function: Callable[..., Value], takes_complex: bool, keeps_numbers: bool = False
+) -> Callable[..., Value]:
+    """Return the function of operands of any type; it ignores NumPy's warnings: a formula computes all its branches."""
+    name = function.__name__
+
+    def of_floats(*args: Value) -> Value:
+        args = tuple(array_of(x) if isinstance(x, (list, tuple)) else x for x in args)
+        dtype = float_dtype(name, *args, takes_complex=takes_complex)
+        shape = lax.broadcast_shapes(*(typeof(x).shape for x in args)) if len(args) > 1 else None
+        wide = dtype if dtype.itemsize >= _SINGLE.itemsize else _SINGLE
+        operands = [as_dtype(x, wide) for x in args]
+        if shape is not None:
+            operands = [x if keeps_numbers and not typeof(x).shape else broadcast_to(x, shape) for x in operands]
+        with np.errstate(all="ignore"):
+            out = function(*operands)
+            out = broadcast_to(out, shape) if keeps_numbers and shape is not None else out
+            return tuple(as_dtype(x, dtype) for x in out) if type(out) is tuple else as_dtype(out, dtype)
+
+    of_floats.__code__ = of_floats.__code__.replace(co_name=name)  # messages name the code that the user calls
+    return elementwise_function(wraps(function)(of_floats))
+
+
+def _known(named: Callable[..., Value]) -> Callable[..., Value]:
+    """Return the function, computed by its known operations where nothing is traced."""
+
+    @mark_wrapper
+    @wraps(named)
+    def known(*args: Value) -> Value:
+        if active and not merely_evaluates():  # as for SciPy's function: the trace may know its operations
+            return here().trace.process_function(named, args, {})
+        with np.errstate(all="ignore"):
+            return evaluate_by_types(named, args, {})
+
+    return known

@@ -115,7 +115,7 @@ class JitCache:
 
     def keep(self, key: Key, traced: TracedCall, fun: Any) -> None:
         """Keep a trace while the function lives; with captured tracers, while their trace is open."""
-        owners = {id(x._trace): x._trace for x in traced.captured if is_tracer(x)}
+        owners = {id(x._trace): x._trace for x in traced.captured if is_tracer(x) or x._trace is not evaluation}
         if not owners:
             release_if_held(fun, traced, key, self)
             self.traces[key] = traced

@@ -10,8 +10,8 @@ from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from calque_core import Jaxpr
-from calque_core.engine import Statics
-from calque_core.extend import settings_key
+from calque_core.engine import Discharged, Statics, check_distinct_references
+from calque_core.extend import describe_function, settings_key
 from calque_pytree import PyTreeDef
 from calque_xla_backend.calls.static_keys import StaticKeys
 
@@ -47,6 +47,18 @@ class TracedCall(NamedTuple):
     captured: Sequence[Value]
     in_tree: PyTreeDef
     out_tree: PyTreeDef
+    written: Sequence[int] | None = None  # the operands that are references and written; None without references
+
+    def on(self, leaves: Sequence[Value], fun: Callable[..., Any]) -> Discharged:
+        """Return the program with its operands, for arguments `leaves` of `fun`.
+
+        Raises: ValueError if a reference is two operands.
+        """
+        operands = [*self.captured, *leaves]
+        if self.written is None:
+            return Discharged((self.jaxpr,), operands, ())
+        check_distinct_references(f"jit of {describe_function(fun)}", operands)
+        return Discharged((self.jaxpr,), operands, self.written)
 
 
 def by_position(names: Sequence[str], args: tuple[Value, ...], kwargs: dict[str, Value]) -> Arguments:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calque_core.engine import leaf_names
+from calque_core.engine import leaf_names, lowered
 from calque_pytree import PyTreeDef, tree_structure
 from calque_xla_backend.calls.arena import Arenas
 from calque_xla_backend.calls.call import Call, TracedCall
+from calque_xla_backend.calls.own_leaves import own_leaves
 from calque_xla_backend.calls.transfer import Inputs, has_plain_types
 from calque_xla_backend.calls.wrapping import generate_wrap
 from calque_xla_backend.compile import Program, explain
@@ -28,7 +29,8 @@ Value = Any
 class CompiledCall:
     """A program, and the arguments of the calls that it serves.
 
-    `is_direct` says that these are device arrays, all passed by position: then generated code runs the program.
+    `is_direct` says that these are device arrays, all passed by position: then generated code runs the program.  With
+    leaves of own types, `own`, the program takes and gives their arrays.
     """
 
     __slots__ = (
@@ -42,6 +44,7 @@ class CompiledCall:
         "is_flat",
         "name",
         "out_types",
+        "own",
         "positions",
         "program",
         "run",
@@ -57,9 +60,12 @@ class CompiledCall:
         self.program, self.name, self.bounds = program, program.name, program.bounds
         self.run, self.handlers, self.out_types = program.run, program.handlers, program.out_types
         self.run_with_token: Any = program.run_with_token
-        self.is_direct = not (call.static_keys or call.dynamic[1]) and all(type(x) is Array for x in call.leaves)
+        self.own = own_leaves(traced.jaxpr)
+        leaves = self.arrays(call.leaves)
+        is_direct = not (call.static_keys or call.dynamic[1]) and all(type(x) is Array for x in leaves)
+        self.is_direct = is_direct and self.own is None
         self.wrap, self.unflatten = generate_wrap(program.out_types), _unflatten_of(traced.out_tree)
-        targets = [_as_given(x, target) for x, target in zip(call.leaves, program.in_types)]
+        targets = [_as_given(x, target) for x, target in zip(leaves, program.in_types)]
         args_tree = call.in_tree.children()[0]
         self.is_flat = _is_flat(args_tree) and not call.dynamic[1]
         self.device_types = targets
@@ -68,7 +74,11 @@ class CompiledCall:
         if not self.is_flat:
             (args_tree if self.is_direct else call.in_tree).prepare_fit()
         self.static_keys = call.static_keys
-        self.inputs = Inputs(call.leaves, program) if has_plain_types(call.leaves, targets) else None
+        self.inputs = Inputs(leaves, program) if has_plain_types(leaves, targets) else None
+
+    def arrays(self, leaves: Sequence[Value]) -> Sequence[Value]:
+        """Return the arrays of leaves that have the types of the first call.  Raises: as `lowered`."""
+        return leaves if self.own is None else [array for x in leaves for array in lowered(x)]
 
     def call(self, general: Callable[..., Any], args: tuple[Value, ...]) -> Any:
         """Return the result of a call with positional arguments only; `general(args, kwargs)` serves other types."""
@@ -81,6 +91,8 @@ class CompiledCall:
             return None
         self.static_keys = static_keys  # the next call is likely to have the same objects, which compare at once
         leaves = self.fit_call((args, kwargs)) if kwargs or not self.is_flat else args
+        if self.own is not None and leaves is not None:
+            leaves = self.own.arrays(leaves)
         if leaves is None or not self.inputs.fit(leaves):
             return None
         if self.bounds and not fit(self.bounds, leaves):
@@ -122,10 +134,14 @@ class CompiledCall:
         args, kwargs = self.in_tree.unflatten(range(self.in_tree.num_leaves))
         unnamed = [f"args[{i}]" for i in range(len(self.positions), len(args))]
         trees = [*zip((*self.positions, *unnamed), args), *((name, kwargs[name]) for name in sorted(kwargs))]
-        return [path for name, tree in trees for path in leaf_names(name, tree)]
+        paths = [path for name, tree in trees for path in leaf_names(name, tree)]
+        return paths if self.own is None else self.own.paths(paths)
 
     def result(self, outs: Sequence[Buffer]) -> Any:
         """Return the result of the function, with `outs` as the buffers of its arrays."""
+        if self.own is not None:
+            results = self.own.results(self.wrap(outs))
+            return results[0] if self.unflatten is None else self.unflatten(results)
         if self.unflatten is not None:
             return self.unflatten(self.wrap(outs))
         x = Array()

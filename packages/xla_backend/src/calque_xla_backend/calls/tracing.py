@@ -21,9 +21,12 @@ from calque_core.engine import (
     StaticArguments,
     Statics,
     arg_names,
+    discharge_programs,
+    is_reference,
     leaf_names,
     name_of,
     short_repr,
+    taking_references,
     with_static,
 )
 from calque_core.extend import check_arrays, describe_function, where
@@ -124,9 +127,14 @@ class TracedFunction:
         names = partial(arg_names, self.fun, *call.dynamic)
         # The method, and not `flat`: in Python 3.12, a call through its type takes a third of C's recursion limit.
         fun = self._constrained(flat, call, names) if self.shardings else flat.__call__
+        takes_references = any(map(is_reference, call.leaves))
+        fun = taking_references(fun) if takes_references else fun
         jaxpr = stage(fun, avals, verb="jit", user_fun=self.fun, arg_names=names)
         closed, captured = hoist_tracers(jaxpr)
-        return TracedCall(closed, captured, call.in_tree, flat.out_tree)
+        if not takes_references and not any(map(is_reference, captured)):
+            return TracedCall(closed, captured, call.in_tree, flat.out_tree)
+        pure = discharge_programs([closed], [*captured, *call.leaves])
+        return TracedCall(pure.programs[0], captured, call.in_tree, flat.out_tree, pure.written)
 
     def _constrained(
         self, flat: FlatFunction, call: Call, names: Callable[[], Sequence[str]]

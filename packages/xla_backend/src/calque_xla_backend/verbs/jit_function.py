@@ -8,25 +8,28 @@ Read next: `calls/tracing.py`, which traces once; `calls/cache.py`, which keeps 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from calque_core import ShapeDtypeStruct, evaluation, is_tracer, rule_epoch, typeof
+from calque_core import Jaxpr, ShapeDtypeStruct, evaluation, is_tracer, rule_epoch, typeof
 from calque_core.engine import (
     arg_names,
     as_stand_in,
     each_one_value,
-    has_own_values,
     here,
     is_debugging,
+    is_reference,
+    lower_values,
     narrow,
     own_types,
 )
-from calque_core.extend import describe_function, run_program
+from calque_core.extend import describe_function, run_program, where
 from calque_core.lax import jit_p
 from calque_xla_backend.calls.call import Call, TracedCall
 from calque_xla_backend.calls.compiled import CompiledCall
 from calque_xla_backend.calls.dispatch import MISSING
 from calque_xla_backend.calls.donation import DonatedArguments
+from calque_xla_backend.calls.own_leaves import own_leaves
 from calque_xla_backend.calls.signature import signature_of
 from calque_xla_backend.calls.static_keys import explain_comparison
 from calque_xla_backend.calls.tracing import TracedFunction
@@ -87,35 +90,40 @@ class JitFunction:
 
     def _run(self, call: Call) -> Any:
         """Run the compiled program; the first call for these types compiles it."""
-        if is_debugging() or (own_types and any(type(x) in own_types for x in call.leaves)):
-            return self._run_by_compiler(call)
+        if is_debugging():
+            return self._run_by_compiler(call, self._trace(call))
         epoch, key = rule_epoch(), call.key(self._types(call))
         compiled = self.programs.by_types.get(key)
         if compiled is None:
-            compiled = self._compile(call)
-            if compiled is None:
-                return self._run_by_compiler(call)
-            self.programs.by_types[key] = compiled
+            traced = self._trace(call)
+            if traced.written is not None:  # references are read before the program, and written after it
+                return self._run_by_compiler(call, traced)
+            compiled = self.programs.by_types[key] = self._compile(call, traced)
+        arrays = compiled.arrays(call.leaves)
         if compiled.bounds:
-            self._check_bounds(compiled, call)
+            self._check_bounds(compiled, call, arrays)
         self.programs.record(compiled, epoch)
         with phase("run", self.name):
-            return compiled.result([x._buffer for x in compiled.program(call.leaves, compiled.paths)])
+            return compiled.result([x._buffer for x in compiled.program(arrays, compiled.paths)])
 
-    def _check_bounds(self, compiled: CompiledCall, call: Call) -> None:
-        fun = self.traced.fun
-        check_fit(
-            compiled.bounds, call.leaves, f"jit of {describe_function(fun)}", lambda: arg_names(fun, *call.dynamic)
-        )
+    def _check_bounds(self, compiled: CompiledCall, call: Call, arrays: Sequence[Value]) -> None:
+        def names() -> Sequence[str]:
+            of_leaves = arg_names(self.traced.fun, *call.dynamic)
+            return of_leaves if compiled.own is None else compiled.own.paths(of_leaves)
 
-    def _run_by_compiler(self, call: Call) -> Any:
-        """Run the program by its compiler, which takes values of own types, and checks results where settings ask.
+        check_fit(compiled.bounds, arrays, f"jit of {describe_function(self.traced.fun)}", names)
+
+    def _trace(self, call: Call) -> TracedCall:
+        self._check_values(call)
+        return self.traced.trace(call)
+
+    def _run_by_compiler(self, call: Call, traced: TracedCall) -> Any:
+        """Run the program by its compiler, which checks results where settings ask.
 
         It may run the program again, so nothing is donated.
         """
-        self._check_values(call)
-        traced = self.traced.trace(call)
-        return traced.out_tree.unflatten(self.compiler(traced.jaxpr, call.leaves))
+        pure = traced.on(call.leaves, self.traced.fun)
+        return traced.out_tree.unflatten(pure.results(self.compiler(traced.jaxpr, pure.arrays)))
 
     def _types(self, call: Call) -> tuple[Any, ...]:
         try:
@@ -124,24 +132,24 @@ class JitFunction:
             pass  # outside of this block, so that the error that names the argument has no second error as its context
         return self.traced.avals(call)
 
-    def _compile(self, call: Call) -> CompiledCall | None:
-        """Return the compiled program; None if the function returns values of own types."""
-        self._check_values(call)
-        traced = self.traced.trace(call)
-        if has_own_values(traced.jaxpr):
-            return None
-        place = self.place(call, traced) or placement()
-        donated = self.donated.leaves(call.dynamic[0], call.in_tree)
-        program = self.compiler.program(traced.jaxpr, place, donated)
+    def _compile(self, call: Call, traced: TracedCall) -> CompiledCall:
+        """Return the compiled program, of the arrays of values of own types."""
+        place, jaxpr = self.place(call, traced), lower_values(traced.jaxpr)
+        donated, own = self.donated.leaves(call.dynamic[0], call.in_tree), own_leaves(traced.jaxpr)
+        donated = donated if own is None else own.positions(donated)
+        program = self.compiler.program(jaxpr, place or placement(), donated)
         return CompiledCall(program, call, traced, self.traced.names)
 
     def place(self, call: Call, traced: TracedCall) -> Place | None:
         """Return the place of the program of a call; None if nothing decides."""
+        own, caller = own_leaves(traced.jaxpr), f"jit of {self.name}"
+        if own is not None:
+            return self.compiler.chosen_place(traced.jaxpr, own.arrays(call.leaves) or (), caller)
         divisions, shardings = UNDIVIDED, self.traced.shardings
         if shardings:
             names = arg_names(self.traced.fun, *call.dynamic)
             divisions = shardings.divisions(call, names, traced.out_tree, traced.jaxpr.out_avals)
-        return self.compiler.chosen_place(traced.jaxpr, call.leaves, f"jit of {self.name}", divisions)
+        return self.compiler.chosen_place(traced.jaxpr, call.leaves, caller, divisions)
 
     def _check_values(self, call: Call) -> None:
         for i, x in enumerate(call.leaves):
@@ -155,11 +163,16 @@ class JitFunction:
     def _bind(self, call: Call) -> Any:
         """Return the result under the current trace: one equation, or with `inline` the function's own equations."""
         call = call._replace(leaves=[*narrow(call.leaves)])
-        jaxpr, captured, _, out_tree = self.traced.trace(call)
-        operands = [*captured, *call.leaves]
+        traced = self.traced.trace(call)
+        if traced.written is None:
+            return traced.out_tree.unflatten(self._equation(traced.jaxpr, [*traced.captured, *call.leaves]))
+        pure = traced.on(call.leaves, self.traced.fun)
+        return traced.out_tree.unflatten(pure.results(self._equation(traced.jaxpr, pure.arrays)))
+
+    def _equation(self, jaxpr: Jaxpr, operands: Sequence[Value]) -> list[Value]:
         if self.inline:
-            return out_tree.unflatten(run_program(jaxpr, operands))
-        return out_tree.unflatten(jit_p.bind(*operands, jaxpr=jaxpr, name=self.name, compiler=self.compiler))
+            return run_program(jaxpr, operands)
+        return jit_p.bind(*operands, jaxpr=jaxpr, name=self.name, compiler=self.compiler)  # type: ignore[no-any-return]
 
     def trace(self, *args: Value, **kwargs: Value) -> Traced:
         """Return the function traced for arguments of these types.
@@ -167,8 +180,14 @@ class JitFunction:
         The arguments are arrays, or `ShapeDtypeStruct`s or other objects with a shape and a dtype, in any pytrees.
         """
         call = self.traced.call(*self.traced.split(args, kwargs))
+        refused = any(map(is_reference, call.leaves))
         call = call._replace(leaves=[as_stand_in(x) for x in call.leaves])
         traced = self.traced.trace(call)
+        if refused or traced.written is not None:
+            raise TypeError(
+                f"jit of {describe_function(self.traced.fun)}{where()}: trace and lower take no references. Pass "
+                "arrays, and make references inside the function."
+            )
         signature = signature_of(self.traced.fun, call, traced)
         place = self.place(call, traced)
         donated = self.donated.leaves(call.dynamic[0], call.in_tree)
@@ -188,7 +207,5 @@ class JitFunction:
 
     def cache_info(self) -> CacheInfo:
         """Return the number of traces and of compiled programs."""
-        traces = self.traced.cache.traces.values()
         programs = {id(compiled.program) for compiled in self.programs.by_types.values()}
-        of_own_values = sum(self.compiler.count_programs(x.jaxpr) for x in traces if has_own_values(x.jaxpr))
-        return CacheInfo(len(traces), len(programs) + of_own_values)
+        return CacheInfo(len(self.traced.cache.traces), len(programs))

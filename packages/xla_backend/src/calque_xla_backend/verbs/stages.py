@@ -14,10 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import numpy as np
-from jaxlib.mlir import ir
+from typing import Any
 
 from calque_core import CapturedConstant, Jaxpr, api_boundary, captured_constants
 from calque_core.engine import (
@@ -29,19 +26,28 @@ from calque_core.engine import (
     has_own_values,
     here,
     is_debugging,
+    lower_values,
     stand_in_of,
 )
 from calque_core.extend import Shape, where
 from calque_pytree import PyTreeDef, tree_flatten
 from calque_xla_backend.calls.call import Call, TracedCall, by_position
 from calque_xla_backend.calls.compiled import NOT_COMPILED, CompiledCall
+from calque_xla_backend.calls.own_leaves import own_leaves
 from calque_xla_backend.calls.signature import CallSignature
 from calque_xla_backend.compile import LoweredProgram, Program, lower_program, name_of
 from calque_xla_backend.compiler import XlaCompiler, compiler_of, options_of
 from calque_xla_backend.modules.bounds import check_fit
 from calque_xla_backend.runtime.clients import default_platform
 from calque_xla_backend.runtime.communication import Traffic, communication_of
-from calque_xla_backend.runtime.inspection import costs_of, hlo_costs, hlo_text, memory_of, optimized_hlo_text
+from calque_xla_backend.runtime.inspection import (
+    computation_of,
+    costs_of,
+    hlo_costs,
+    hlo_text,
+    memory_of,
+    optimized_hlo_text,
+)
 from calque_xla_backend.runtime.partition import Place
 from calque_xla_backend.runtime.placement import placement
 from calque_xla_backend.runtime.runtime import Executable
@@ -52,12 +58,23 @@ Texts = dict[str, Callable[[], str]]
 _FROM_STAGE = {"stablehlo": "lower()", "hlo": "lower()", "optimized_hlo": "lower().compile()"}
 
 
-class ArgInfo(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ArgInfo:
     """The type of an array among the arguments, and whether the program may overwrite it."""
 
-    shape: Shape
-    dtype: np.dtype[Any]
+    aval: Any
     donated: bool
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the array."""
+        shape: Shape = self.aval.shape
+        return shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the array."""
+        return self.aval.dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,27 +127,39 @@ class Stage(Uncopied):
         return self._origin.call.out_tree
 
     @property
-    def args_info(self) -> dict[str, ArgInfo]:
-        """The type of each array among the arguments, by its path: `params['w']`, in the order of the leaves.
+    def args_info(self) -> Any:
+        """The type of each array among the arguments, and whether it is donated: a pair like `(args, kwargs)`."""
+        donated = self._origin.donated
+        avals = enumerate(self._origin.signature.avals)
+        return self.in_tree.unflatten([ArgInfo(aval, i in donated) for i, aval in avals])
 
-        A dict, and not the user's own containers: their classes need not accept anything but arrays.
-        """
-        signature, donated = self._origin.signature, self._origin.donated
-        pairs = zip(signature.names, signature.avals)
-        return {name: ArgInfo(aval.shape, aval.dtype, i in donated) for i, (name, aval) in enumerate(pairs)}
+    @property
+    def in_avals(self) -> Any:
+        """The types of the arguments: a pair like `(args, kwargs)`."""
+        return self.in_tree.unflatten(self._origin.signature.avals)
+
+    @property
+    def out_avals(self) -> Any:
+        """The types of the results: a pytree like the result."""
+        return self.out_tree.unflatten(self.jaxpr.out_avals)
+
+    def _names(self) -> Sequence[str]:
+        names, own = self._origin.signature.names, own_leaves(self.jaxpr)
+        return names if own is None else own.paths(names)
 
     @property
     def out_info(self) -> Any:
         """The result as a pytree of `ShapeDtypeStruct`, as `eval_shape` returns it."""
         return self.out_tree.unflatten([stand_in_of(aval) for aval in self.jaxpr.out_avals])
 
-    def as_text(self, dialect: str | None = None) -> str:
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """Return the program as text, by default in the newest form that the stage has.
 
-        `dialect` is "jaxpr", "stablehlo" and "hlo" after `lower()`, "optimized_hlo" after `compile()`.
+        `dialect` is "jaxpr", "stablehlo" and "hlo" after `lower()`, "optimized_hlo" after `compile()`.  `debug_info`
+        adds the places in the user's program to "stablehlo".
         Raises: ValueError that lists the dialects of this stage.
         """
-        texts = self._texts()
+        texts = self._texts(debug_info)
         make = texts.get(dialect or list(texts)[-1])
         if make is None:
             later = f" It exists after {_FROM_STAGE[dialect]}." if dialect in _FROM_STAGE else ""
@@ -140,7 +169,7 @@ class Stage(Uncopied):
             )
         return make()
 
-    def _texts(self) -> Texts:
+    def _texts(self, debug_info: bool = False) -> Texts:
         """Return the functions that make the texts, by dialect; the last one is the default."""
         return {"jaxpr": lambda: str(self.jaxpr)}
 
@@ -180,11 +209,12 @@ class Traced(Stage):
 
         Raises: MissingRuleError for a primitive without a lowering rule.
         """
-        origin = self._origin
-        check_arrays_alone(self)
+        origin, own = self._origin, own_leaves(self.jaxpr)
+        donated = origin.donated if own is None else own.positions(origin.donated)
         platform = platform or (default_platform() if origin.place is None else origin.place.platform)
         with entered(settings=origin.settings):
-            program = lower_program(self.jaxpr, platform, origin.place, origin.donated, origin.compiler.keep_unused)
+            jaxpr = lower_values(self.jaxpr)
+            program = lower_program(jaxpr, platform, origin.place, donated, origin.compiler.keep_unused)
             return Lowered(origin, program)
 
 
@@ -208,17 +238,19 @@ class Lowered(Stage):
         """The platform that the module is for."""
         return self._program.platform
 
-    def compiler_ir(self, dialect: str = "stablehlo") -> ir.Module:
-        """Return the StableHLO module; `main` takes large constants, then the arguments that a result depends on.
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """Return the StableHLO module, or with the dialect "hlo" jaxlib's `XlaComputation`.
 
+        `main` takes large constants, then the arguments that a result depends on.
         Raises: ValueError for another dialect, which `as_text` may have.
         """
-        if dialect not in ("stablehlo", None):
+        if dialect not in ("stablehlo", "hlo", None):
             raise ValueError(
-                f"compiler_ir{where()} got the dialect {dialect!r}. Use 'stablehlo', or as_text, which has: "
+                f"compiler_ir{where()} got the dialect {dialect!r}. Use 'stablehlo' or 'hlo', or as_text, which has: "
                 f"{', '.join(self._texts())}."
             )
-        return self._program.module.module
+        module = self._program.module.module
+        return computation_of(module) if dialect == "hlo" else module
 
     @property
     def callbacks(self) -> Sequence[HostCall]:
@@ -250,11 +282,11 @@ class Lowered(Stage):
                 )
             return Compiled(self, compiler.program_of(self._program, place), place)
 
-    def _texts(self) -> Texts:
+    def _texts(self, debug_info: bool = False) -> Texts:
         return {
             **super()._texts(),
             "hlo": lambda: hlo_text(self.compiler_ir()),
-            "stablehlo": lambda: str(self.compiler_ir()),
+            "stablehlo": lambda: str(self.compiler_ir().operation.get_asm(enable_debug_info=debug_info)),
         }
 
 
@@ -297,14 +329,16 @@ class Compiled(Stage):
         leaves, in_tree = tree_flatten((args, kwargs))
         origin.signature.check_structure(args, kwargs, in_tree)
         origin.signature.check_values(leaves, self._place)
-        origin.signature.check_divisions(leaves, program.in_types)
-        check_fit(program.bounds, leaves, origin.signature.caller, lambda: origin.signature.names)
-        outs = program(leaves, lambda: origin.signature.names)
-        if is_debugging() and not program.donated:  # the check may evaluate the program again
-            check_program(program.name, self.jaxpr, leaves, outs)
         call = Call((), (), (args, kwargs), leaves, in_tree.snapshot())
-        self._last = CompiledCall(program, call, origin.call, origin.signature.parameters)
-        return self.out_tree.unflatten(outs)
+        compiled = CompiledCall(program, call, origin.call, origin.signature.parameters)
+        arrays = compiled.arrays(leaves)
+        origin.signature.check_divisions(arrays, program.in_types)
+        check_fit(program.bounds, arrays, origin.signature.caller, self._names)
+        outs = program(arrays, self._names)
+        if is_debugging() and not program.donated:  # the check may evaluate the program again
+            check_program(program.name, lower_values(self.jaxpr), arrays, outs)
+        self._last = compiled
+        return compiled.result([x._buffer for x in outs])
 
     @property
     def input_shardings(self) -> Any:
@@ -312,12 +346,16 @@ class Compiled(Stage):
 
         Arrays on one device, and NumPy's, are moved there by a call; divided arrays must be divided so.
         """
-        return self.in_tree.unflatten([target.placement.sharding for target in self._program.in_types])
+        shardings = [target.placement.sharding for target in self._program.in_types]
+        own = own_leaves(self.jaxpr)
+        return self.in_tree.unflatten(shardings if own is None else own.first_of_each(own.arguments, shardings))
 
     @property
     def output_shardings(self) -> Any:
         """Where the results are: a pytree like the result, with a sharding for each array."""
-        return self.out_tree.unflatten([target.placement.sharding for target in self._program.out_types])
+        shardings = [target.placement.sharding for target in self._program.out_types]
+        own = own_leaves(self.jaxpr)
+        return self.out_tree.unflatten(shardings if own is None else own.first_of_each(own.returned, shardings))
 
     def cost_analysis(self) -> dict[str, float]:
         """Return XLA's estimates for the optimised program: "flops", "bytes accessed", ..."""
@@ -338,8 +376,8 @@ class Compiled(Stage):
         """Return jaxlib's executable."""
         return self._program.executable
 
-    def _texts(self) -> Texts:
+    def _texts(self, debug_info: bool = False) -> Texts:
         return {
-            **self._lowered._texts(),
+            **self._lowered._texts(debug_info),
             "optimized_hlo": lambda: optimized_hlo_text(self._program.executable),
         }

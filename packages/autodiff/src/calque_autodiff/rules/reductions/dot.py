@@ -6,8 +6,16 @@ from functools import lru_cache
 from typing import Any
 
 from calque_core import UndefinedPrimal, typeof
+from calque_core.engine import swapped_precision
 from calque_core.extend import Shape, defbilinear
-from calque_core.lax import DotDimensionNumbers, Precisions, convert_element_type, dot_general, dot_general_p, transpose
+from calque_core.lax import (
+    DotDimensionNumbers,
+    ProductPrecision,
+    convert_element_type,
+    dot_general,
+    dot_general_p,
+    transpose,
+)
 
 Value = Any
 Pair = tuple[Shape, Shape]
@@ -51,14 +59,14 @@ def free_axes(ndim: int, contract: Shape, batch: Shape) -> Shape:
 
 
 def operand_cotangent(
-    ct: Value, x: UndefinedPrimal, y: Value, plan: CotangentPlan, precisions: Precisions | None
+    ct: Value, x: UndefinedPrimal, y: Value, plan: CotangentPlan, precisions: ProductPrecision | None
 ) -> Value:
     """Return the cotangent of `x`; `precisions` are those of x, in whose place `ct` is, and of y."""
     if typeof(ct).dtype.itemsize > typeof(y).dtype.itemsize:  # sums in a wider dtype, which 8 bits do not promote to
         y = convert_element_type(y, typeof(ct).dtype)
     numbers, other_is_left, permutation = plan
     if other_is_left:
-        product = dot_general(y, ct, numbers, precisions and precisions[::-1])
+        product = dot_general(y, ct, numbers, swapped_precision(precisions))
     else:
         product = dot_general(ct, y, numbers, precisions)
     return convert_element_type(transpose(product, permutation), x.aval.dtype)
@@ -70,7 +78,7 @@ def dot_general_transpose_lhs(
     rhs: Value,
     *,
     dimension_numbers: DotDimensionNumbers,
-    precision: Precisions | None,
+    precision: ProductPrecision | None,
     **params: Any,
 ) -> Value:
     """Contract the free axes of rhs away."""
@@ -85,13 +93,13 @@ def dot_general_transpose_rhs(
     rhs: UndefinedPrimal,
     *,
     dimension_numbers: DotDimensionNumbers,
-    precision: Precisions | None,
+    precision: ProductPrecision | None,
     **params: Any,
 ) -> Value:
     """Contract the free axes of lhs away: as for lhs, with the operands exchanged."""
     contract, batch = dimension_numbers
     plan = cotangent_plan(rhs.aval.ndim, typeof(lhs).ndim, contract[::-1], batch[::-1], False)
-    return operand_cotangent(ct, rhs, lhs, plan, precision and precision[::-1])
+    return operand_cotangent(ct, rhs, lhs, plan, swapped_precision(precision))
 
 
 defbilinear(dot_general_p, dot_general_transpose_lhs, dot_general_transpose_rhs)

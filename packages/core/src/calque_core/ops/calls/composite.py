@@ -69,9 +69,10 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
         if here().settings.disable_jit:
             args, _ = in_tree.unflatten(leaves)
             return copy_writable_tree(fun(*args))
-        (jaxpr,), consts, out_tree = stage_branches(f"composite {name}", [fun], leaves, in_tree)
-        params = {"jaxpr": jaxpr, "name": name, "attributes": attributes, "version": version}
-        return out_tree.unflatten(copy_shared(composite_p.bind(*consts, *leaves, **params), consts, leaves))
+        pure, out_tree = stage_branches(f"composite {name}", [fun], leaves, in_tree)
+        params = {"jaxpr": pure.programs[0], "name": name, "attributes": attributes, "version": version}
+        operands = [*pure.arrays, *leaves]
+        return out_tree.unflatten(copy_shared(pure.results(composite_p.bind(*operands, **params)), operands))
 
     return composed
 

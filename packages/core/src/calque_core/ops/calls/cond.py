@@ -42,6 +42,7 @@ from calque_core.ops.elementwise.convert import convert_element_type, narrow
 from calque_core.ops.elementwise.weakness import convert_to, reaches
 from calque_core.ops.meshes.varying import as_varying, fit_branches, fit_operands
 from calque_core.passes.dead_code import dce_jaxpr
+from calque_core.passes.discharge import Discharged, discharge_programs, flatten_arrays
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import settings_key
 from calque_core.staging.stage import JaxprTrace, stage
@@ -215,31 +216,34 @@ def _choose(
     if here().settings.disable_jit and known(index) is not unknown:
         operands, _ = in_tree.unflatten(leaves)
         return copy_writable_tree(functions[int(known(index))](*operands))
-    branches, consts, out_tree = stage_branches(verb, functions, leaves, in_tree)
+    pure, out_tree = stage_branches(verb, functions, leaves, in_tree)
     vma = typeof(index).vma  # operands vary along them too, so that no branch sums the cotangents of all positions
-    consts, leaves = fit_operands(consts, [vma] * len(consts)), fit_operands(leaves, [vma] * len(leaves))
+    consts = fit_operands(pure.arrays, [vma] * len(pure.operands))
+    leaves = fit_operands(leaves, [vma] * len(leaves))
+    branches = tuple(pure.programs)
     outs = cond_p.bind(convert_element_type(index, np.int32), *consts, *leaves, branches=branches, batched=batched)
-    return out_tree.unflatten(copy_shared(outs, consts, leaves))
+    return out_tree.unflatten(copy_shared(pure.results(outs), consts, leaves))
 
 
 def operand_leaves(verb: str, fun: Callable[..., Any], operands: Sequence[Any]) -> tuple[list[Value], PyTreeDef]:
     """Return the arrays of the operands of branches, and their structure; the names in errors are those of `fun`."""
     leaves, in_tree = tree_flatten((tuple(operands), {}))
     if not all(map(is_array_like, leaves)):
+        leaves, in_tree = flatten_arrays((tuple(operands), {}))
         check_arrays(leaves, lambda: arg_names(fun, operands, {}), f"{verb}{where()}")
     return [*narrow(leaves)], in_tree
 
 
 def stage_branches(
     verb: str, functions: Sequence[Callable[..., Any]], leaves: Sequence[Value], in_tree: PyTreeDef
-) -> tuple[tuple[Jaxpr, ...], list[Value], PyTreeDef]:
-    """Return the programs of functions with results of one type, their common constants, and the output tree."""
+) -> tuple[Discharged, PyTreeDef]:
+    """Return the programs of functions with results of one type, with their common constants, and the output tree."""
     avals = [typeof(x) for x in leaves]
     staged = [stage_once(verb, fun, in_tree, avals) for fun in functions]
     jaxprs = [jaxpr for jaxpr, _ in staged]
     out_tree = _check_structures(verb, functions, [tree for _, tree in staged])
     branches, consts = join_constants(detach(unify_results(verb, functions, jaxprs, out_tree)))
-    return branches, consts, out_tree
+    return discharge_programs(branches, consts), out_tree
 
 
 def _check_predicate(pred: Value) -> None:

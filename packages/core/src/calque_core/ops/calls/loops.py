@@ -17,15 +17,18 @@ from calque_core.calls.api_util import array_leaves, difference
 from calque_core.errors import CheckError
 from calque_core.frames.source import describe_function, where
 from calque_core.jaxprs.interpret import run_jaxpr
-from calque_core.jaxprs.jaxpr import Jaxpr
+from calque_core.jaxprs.jaxpr import Jaxpr, Var
+from calque_core.jaxprs.masks import marked, unmarked
 from calque_core.ops.calls.cond import join_constants, stage_once
 from calque_core.ops.calls.retyping import derived_types
 from calque_core.ops.elementwise.convert import convert_element_type, narrow
 from calque_core.ops.elementwise.weakness import convert_to, may_take, scalar_kind, strong, weak
 from calque_core.ops.meshes.varying import as_varying
+from calque_core.passes.discharge import discharge_programs, is_reference
+from calque_core.record import Record
 from calque_core.staging.stage import JaxprTrace, stage
 from calque_core.traces.trace import Trace, current_trace
-from calque_core.types.avals import typeof
+from calque_core.types.avals import reference_types, typeof
 from calque_core.types.own_types import is_own
 from calque_core.types.type_queries import same_type, same_types
 from calque_pytree import PyTreeDef, keystr, tree_flatten_with_path, tree_leaves
@@ -39,6 +42,55 @@ class Body(NamedTuple):
     jaxpr: Jaxpr
     consts: list[Value]
     out_tree: PyTreeDef
+
+
+class WrittenReferences(Record):
+    """The references that the functions of a loop write: their contents are the first of its carry."""
+
+    references: Sequence[Any] = ()
+
+    @property
+    def contents(self) -> list[Value]:
+        """The arrays before the loop."""
+        return [ref.read() for ref in self.references]
+
+    def results(self, outs: Sequence[Value]) -> Sequence[Value]:
+        """Write the arrays after the loop back, and return its other results."""
+        if not self.references:
+            return outs
+        for ref, x in zip(self.references, outs):
+            ref.write(x)
+        return outs[len(self.references) :]
+
+
+def discharge_bodies(*bodies: Body) -> tuple[Sequence[Body], WrittenReferences]:
+    """Return the functions of one loop without references, which then have the constants of all of them.
+
+    Their leading arguments after the constants, and their leading results, are the arrays of the references that one
+    of them writes.
+    """
+    if not reference_types or not any(is_reference(c) for body in bodies for c in body.consts):
+        return bodies, _NO_REFERENCES
+    consts = {id(c): c for body in bodies for c in body.consts}
+    pure = discharge_programs([_with_consts(body, consts) for body in bodies], list(consts.values()))
+    is_written = [i in pure.written for i in range(len(consts))]
+    kept = unmarked(pure.arrays, is_written)
+    discharged = []
+    for body, program in zip(bodies, pure.programs):
+        leading = program.invars[: len(consts)]
+        invars = (*unmarked(leading, is_written), *marked(leading, is_written), *program.invars[len(consts) :])
+        discharged.append(Body(program.replace(invars=invars), kept, body.out_tree))
+    return discharged, WrittenReferences(marked(pure.operands, is_written))
+
+
+_NO_REFERENCES = WrittenReferences()
+
+
+def _with_consts(body: Body, consts: dict[int, Value]) -> Jaxpr:
+    """Return the program of a function with more constants, which are its leading arguments."""
+    own = dict(zip(map(id, body.consts), body.jaxpr.invars))
+    leading = [own.get(i) or Var(typeof(c)) for i, c in consts.items()]
+    return body.jaxpr.replace(invars=(*leading, *body.jaxpr.invars[len(own) :]))
 
 
 class LoopTrace(JaxprTrace):

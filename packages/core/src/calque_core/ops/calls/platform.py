@@ -99,6 +99,7 @@ def platform_dependent(
     if here().settings.disable_jit:
         args, _ = in_tree.unflatten(leaves)
         return copy_writable_tree(functions[position_of_platform(platforms, "cpu")](*args))
-    branches, consts, out_tree = stage_branches("platform_dependent", functions, leaves, in_tree)
-    outs = platform_dependent_p.bind(*consts, *leaves, branches=branches, platforms=platforms)
-    return out_tree.unflatten(copy_shared(outs, consts, leaves))
+    pure, out_tree = stage_branches("platform_dependent", functions, leaves, in_tree)
+    branches, operands = tuple(pure.programs), [*pure.arrays, *leaves]
+    outs = platform_dependent_p.bind(*operands, branches=branches, platforms=platforms)
+    return out_tree.unflatten(copy_shared(pure.results(outs), operands))

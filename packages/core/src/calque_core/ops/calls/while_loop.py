@@ -34,6 +34,7 @@ from calque_core.ops.calls.loops import (
     check_carry,
     check_carry_types,
     check_step,
+    discharge_bodies,
     loop_name,
     trace_body,
     trace_step,
@@ -230,10 +231,12 @@ def _bind_traced(
         types = [aval.varying(aval.vma | vma) for aval in types]
     carry = list(map(as_carry, carry, types))
     step = with_carry_types(caller, describe_function(body_fun), body.jaxpr, carry_tree.unflatten(types))
-    body_jaxpr, cond_jaxpr = detach([step, condition.jaxpr])
+    (body, condition), written = discharge_bodies(body._replace(jaxpr=step), condition)
+    body_jaxpr, cond_jaxpr = detach([body.jaxpr, _only_result(caller, cond_fun, condition.jaxpr)])
     outs = while_p.bind(
         *condition.consts,
         *fit_operands(body.consts, [vma] * len(body.consts)),  # so that no step sums the cotangents of all positions
+        *written.contents,
         *carry,
         body_jaxpr=body_jaxpr,
         body_nconsts=len(body.consts),
@@ -241,7 +244,17 @@ def _bind_traced(
         cond_nconsts=len(condition.consts),
         **options,
     )
-    return carry_tree.unflatten(copy_shared(outs, condition.consts, body.consts, carry))
+    return carry_tree.unflatten(copy_shared(written.results(outs), condition.consts, body.consts, carry))
+
+
+def _only_result(caller: str, cond_fun: Any, jaxpr: Jaxpr) -> Jaxpr:
+    """Return the program of a condition without the values of references.  Raises: TypeError if it writes one."""
+    *contents, result = jaxpr.outvars
+    if any(x not in jaxpr.invars for x in contents):
+        raise TypeError(
+            f"{caller}: the condition {describe_function(cond_fun)} writes into a reference. Write in the step."
+        )
+    return jaxpr.replace(outvars=[result]) if contents else jaxpr
 
 
 def _checkpoints(caller: str, checkpoints: int | None, max_steps: int | None) -> int:

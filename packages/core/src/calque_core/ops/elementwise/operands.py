@@ -27,6 +27,7 @@ from calque_core.ops.elementwise.weakness import (
     SCALAR_KINDS,
     is_weak_integer,
     number,
+    reaches,
     scalar_kind,
     strong,
     weak,
@@ -37,7 +38,7 @@ from calque_core.types.avals import _aval_functions as aval_functions
 from calque_core.types.dtypes import canonicalize_dtype, kind_of, scalar_dtype
 from calque_core.types.limits import iinfo
 from calque_core.types.numbers import is_number, plain_number
-from calque_core.types.promotion import weak_promotion
+from calque_core.types.promotion import is_by_kind, weak_promotion, wide_float
 
 Value = Any
 
@@ -77,7 +78,20 @@ def promoted_pair(name: str, x: Value, y: Value) -> tuple[Value, Value]:
     if x_aval.weak_type and y_aval.weak_type:
         kind = max(scalar_kind(x_aval), scalar_kind(y_aval), key=PYTHON_SCALARS.index)
         return weak(x, kind), weak(y, kind)
-    return _number_in_dtype(x, y, x_aval, y_aval) or _promoted(name, x, y)
+    pair = _number_in_dtype(x, y, x_aval, y_aval)
+    if pair is None and x_aval.weak_type != y_aval.weak_type and is_by_kind():
+        x, y = weak_by_kind(x, y)
+    return pair or _promoted(name, x, y)
+
+
+def weak_by_kind(x: Value, y: Value) -> tuple[Value, Value]:
+    """Return operands without axes, if a weak one has the higher kind, as weak ones of this kind; others unchanged."""
+    x_aval, y_aval = typeof(x), typeof(y)
+    given, other = (x_aval, y_aval) if x_aval.weak_type else (y_aval, x_aval)
+    if x_aval.shape or y_aval.shape or other.weak_type or not given.weak_type or reaches(given.dtype, other.dtype):
+        return x, y
+    kind = scalar_kind(given)
+    return weak(x, kind), weak(y, kind)
 
 
 def _number_in_dtype(x: Value, y: Value, x_aval: ShapedArray, y_aval: ShapedArray) -> tuple[Value, Value] | None:
@@ -240,7 +254,7 @@ def float_dtype(aval: ShapedArray) -> np.dtype[Any]:
         return aval.dtype
     if aval.weak_type:
         return scalar_dtype(float)
-    return canonicalize_dtype(_FLOAT_OF_INTEGER[aval.dtype.itemsize])
+    return wide_float(aval.dtype) if is_by_kind() else canonicalize_dtype(_FLOAT_OF_INTEGER[aval.dtype.itemsize])
 
 
 def result_type(*args: Value) -> np.dtype[Any]:

@@ -19,11 +19,14 @@ import numpy as np
 from calque_core.context import here
 from calque_core.frames.source import where
 from calque_core.ops.elementwise.arithmetic import add, div, max, min, mul
+from calque_core.ops.elementwise.compare import bitwise_or, eq, ne, select
 from calque_core.ops.elementwise.convert import convert_element_type
 from calque_core.ops.elementwise.declare import ANY, NUMBER, undefined_message
 from calque_core.ops.elementwise.operands import floating
 from calque_core.ops.elementwise.weakness import strong
 from calque_core.ops.meshes.lockstep import Column, Positions, combined, for_all
+from calque_core.ops.shapes.broadcast import broadcast_to
+from calque_core.ops.shapes.create import full_like
 from calque_core.primitives.primitive import Linearity, Primitive
 from calque_core.types.avals import ShapedArray, shaped_array, typeof
 from calque_core.types.dtypes import scalar_dtype
@@ -169,6 +172,41 @@ def pmin(x: Tree, axis_name: AxisNames) -> Tree:
     """
     axes = bound_names("pmin", axis_name)
     return tree_map(lambda leaf: _bind(pmin_p, leaf, axes), x)
+
+
+def pargmax(x: Tree, axis_name: AxisNames) -> Tree:
+    """Return the first position along the mapped axis `axis_name` with the greatest `x`; NaN wins.
+
+    `x` may be a pytree.  Positions along several axes are counted in row-major order.
+    Shapes: x [*s] -> [*s].  Dtype: int32.
+    Raises: NameError if the name is not bound.
+
+    >>> import numpy as np
+    >>> from calque_core import AbstractMesh, PartitionSpec as P, lax, shard_map
+    >>> mesh = AbstractMesh((2,), ("i",))
+    >>> shard_map(lambda x: lax.pargmax(x, "i"), mesh=mesh, in_specs=P("i"), out_specs=P())(np.array([1.0, 3.0]))
+    array([1], dtype=int32)
+    """
+    axes = bound_names("pargmax", axis_name)
+    return tree_map(lambda leaf: _position_of(pmax(leaf, axes), leaf, axes), x)
+
+
+def pargmin(x: Tree, axis_name: AxisNames) -> Tree:
+    """Return the first position along the mapped axis `axis_name` with the least `x`; NaN wins.
+
+    `x` may be a pytree.  Positions along several axes are counted in row-major order.
+    Shapes: x [*s] -> [*s].  Dtype: int32.
+    Raises: NameError if the name is not bound.
+    """
+    axes = bound_names("pargmin", axis_name)
+    return tree_map(lambda leaf: _position_of(pmin(leaf, axes), leaf, axes), x)
+
+
+def _position_of(extreme: Value, x: Value, axes: tuple[AxisName, ...]) -> Value:
+    """Return the first position whose element is the extreme, or NaN."""
+    is_found = bitwise_or(eq(x, extreme), ne(x, x))
+    position = broadcast_to(axis_index(axes), typeof(x).shape)
+    return pmin(select(is_found, position, full_like(position, np.iinfo(np.int32).max)), axes)
 
 
 # Positions among the elements

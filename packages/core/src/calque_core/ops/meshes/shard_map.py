@@ -40,10 +40,12 @@ from calque_core.ops.meshes.shard_specs import (
     mesh_of,
 )
 from calque_core.ops.meshes.varying import fit_operands, widened
+from calque_core.passes.discharge import Discharged, discharge_programs, is_reference, with_references
 from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import ShapedArray, shaped_array, typeof
+from calque_core.types.avals import ShapedArray, reference_types, shaped_array, typeof
 from calque_core.types.own_types import is_own
-from calque_pytree import PyTreeDef
+from calque_core.types.references import check_distinct_references
+from calque_pytree import PyTreeDef, tree_flatten, tree_leaves
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -231,6 +233,8 @@ class _Mapping(NamedTuple):
         f, caller = self.f, self.caller
         mesh = mesh_of(caller, self.mesh)
         names = manual_axes(caller, mesh, self.axis_names)
+        if reference_types and any(map(is_reference, tree_leaves(args))):
+            return self.bind_references(args, names)
         leaves, in_tree = operand_leaves("shard_map", f, args)
         in_specs = flat_specs(caller, "in_specs", self.in_specs, args, names)
         params: dict[str, Any] = {"mesh": mesh, "axis_names": names, "check_vma": self.check_vma}
@@ -239,11 +243,35 @@ class _Mapping(NamedTuple):
             avals = [aval.varying(aval.vma.union(spec.names)) for aval, spec in zip(avals, in_specs)]
         with body_axes(**params):
             program, out_tree = stage_once("shard_map", f, in_tree, avals)
-        (jaxpr,), consts = join_constants(detach([program]))
+        out_specs = _out_specs(caller, self.out_specs, out_tree, program, names)
+        pure = discharge_programs(*join_constants(detach([program])))
+        (jaxpr,), consts = pure.programs, pure.arrays
         params["in_specs"] = (*(PartitionSpec() for _ in consts), *in_specs)
-        params["out_specs"] = _out_specs(caller, self.out_specs, out_tree, jaxpr, names)
+        params["out_specs"] = (*_specs_of_references(caller, pure, names), *out_specs)
         outs = shard_map_p.bind(*consts, *leaves, jaxpr=jaxpr, **params)
-        return out_tree.unflatten(copy_shared(outs, consts, leaves))
+        return out_tree.unflatten(copy_shared(pure.results(outs), consts, leaves))
+
+    def bind_references(self, args: tuple[Value, ...], names: AxisNames) -> Any:
+        """Divide the arrays of references among the arguments by their specs, and write their last arrays back."""
+        f, (leaves, tree) = self.f, tree_flatten(args)
+        check_distinct_references(self.caller, leaves)
+        specs = flat_specs(self.caller, "in_specs", self.in_specs, args, names)
+        positions = [i for i, x in enumerate(leaves) if is_reference(x)]
+        on_leaves = named_after(f)(lambda *xs: f(*tree.unflatten(xs)))
+        arrays = tuple([x.read() if is_reference(x) else x for x in leaves])
+        out_specs = self.out_specs, [specs[i] for i in positions]
+        mapping = self._replace(f=with_references(on_leaves, positions), in_specs=tuple(specs), out_specs=out_specs)
+        out, last = mapping.bind(arrays)
+        for i, x in zip(positions, last):
+            leaves[i].write(x)
+        return out
+
+
+def _specs_of_references(caller: str, pure: Discharged, axis_names: AxisNames) -> list[PartitionSpec]:
+    """Return the specs of the references that a program writes: each position must write the same values."""
+    specs = [PartitionSpec()] * len(pure.written)
+    check_varying(caller, ["a reference"] * len(specs), pure.programs[0].out_avals[: len(specs)], specs, axis_names)
+    return specs
 
 
 def _shard_types(

@@ -7,17 +7,18 @@ possible, and then calls `matmul`, which uses the BLAS; batches of vectors alone
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum
 from functools import cache, lru_cache, partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from calque_core.context import here
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
+from calque_core.ops.elementwise.convert import convert_element_type
 from calque_core.ops.elementwise.operands import check_dtypes
+from calque_core.ops.reductions.dot_algorithms import DotAlgorithmPreset, algorithm_dtypes, algorithm_of
+from calque_core.ops.reductions.precision import Precision, PrecisionLike, ProductPrecision, stated_precision
 from calque_core.ops.shapes.axes import canonical_axis, integers
 from calque_core.ops.shapes.create import dtype_argument
 from calque_core.ops.shapes.shape import of_one_dtype
@@ -33,28 +34,6 @@ Params = dict[str, Any]
 DotDimensionNumbers = tuple[tuple[Shape, Shape], tuple[Shape, Shape]]
 StatedDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
 
-
-class Precision(Enum):
-    """The precision in which an accelerator multiplies: float32 by few bits, by more, or by all of them.
-
-    Processors that have one precision only, as CPUs do, use that.
-
-    >>> from calque_core.lax import Precision
-    >>> Precision("high")
-    <Precision.HIGH: 'high'>
-    """
-
-    DEFAULT = "default"
-    HIGH = "high"
-    HIGHEST = "highest"
-
-
-Precisions = tuple[Precision, Precision]
-PrecisionLike = Precision | str | Sequence[Precision | str] | None
-_OTHER_NAMES = {  # of dtypes in which an accelerator computes
-    "fastest": "default", "bfloat16": "default", "tensorfloat32": "high", "bfloat16_3x": "high", "float32": "highest",
-}  # fmt: skip
-
 dot_general_p = in_every_size("code")(Primitive("dot_general", linearity="bilinear"))
 
 
@@ -64,7 +43,7 @@ def dot_general_abstract_eval(
     rhs_aval: ShapedArray,
     *,
     dimension_numbers: DotDimensionNumbers,
-    precision: Precisions | None,
+    precision: ProductPrecision | None,
     preferred_element_type: np.dtype[Any] | None,
 ) -> ShapedArray:
     check_product_dtypes("dot_general", lhs_aval, rhs_aval, preferred_element_type)
@@ -142,7 +121,7 @@ def dot_general_impl(
     rhs: Value,
     *,
     dimension_numbers: DotDimensionNumbers,
-    precision: Precisions | None,
+    precision: ProductPrecision | None,
     preferred_element_type: np.dtype[Any] | None,
 ) -> Value:
     lhs, rhs = np.asarray(lhs), np.asarray(rhs)
@@ -168,7 +147,7 @@ def dot_general_impl_for_types(
     rhs_aval: ShapedArray,
     *,
     dimension_numbers: DotDimensionNumbers,
-    precision: Precisions | None,
+    precision: ProductPrecision | None,
     preferred_element_type: np.dtype[Any] | None,
 ) -> Callable[[Value, Value], Value] | None:
     is_plain = preferred_element_type is None and lhs_aval.dtype.isbuiltin != REGISTERED
@@ -229,7 +208,8 @@ def dot_general(
     `dimension_numbers` is ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)); contracted axes are summed
     over, batch axes are kept side by side.
     `precision` is one `Precision` or its name, or one per operand; None is that of `config.default_matmul_precision`,
-    by default the highest, so that accelerators give the values that evaluation gives.
+    by default the highest, so that accelerators give the values that evaluation gives.  It may be a `DotAlgorithm`, a
+    `DotAlgorithmPreset` or its name, too: the operands are converted to what it reads, and the sums to the result.
     Shapes: lhs [batch, contracted, m], rhs [batch, contracted, n], in any order of axes -> [*batch, *m, *n].
     Dtype: promoted, or `preferred_element_type`; sums are computed in the wider of the two.
     Raises: ShapeError if paired axes differ in size or number; ValueError if an axis is out of range or named twice, or
@@ -241,11 +221,26 @@ def dot_general(
     array([3., 4.])
     """
     lhs, rhs = of_one_dtype("dot_general", lhs, rhs)
+    preferred, algorithm = optional_dtype(preferred_element_type), algorithm_of(precision)
+    if algorithm is DotAlgorithmPreset.DEFAULT:
+        return dot_general(lhs, rhs, dimension_numbers, Precision.DEFAULT, preferred)
+    if algorithm is None:
+        return _product(lhs, rhs, dimension_numbers, stated_precision("dot_general", precision), preferred)
+    operand = typeof(lhs).dtype
+    result = operand if preferred is None else preferred
+    read, sums = algorithm_dtypes("dot_general", algorithm, operand, result)
+    lhs, rhs = convert_element_type(lhs, read), convert_element_type(rhs, read)
+    return convert_element_type(_product(lhs, rhs, dimension_numbers, algorithm, sums), result)
+
+
+def _product(
+    lhs: Value, rhs: Value, numbers: StatedDimensionNumbers, precision: ProductPrecision | None, preferred: Any
+) -> Value:
     lhs_aval, rhs_aval = typeof(lhs), typeof(rhs)
     params: Params = {
-        "dimension_numbers": _canonical_dimensions(lhs_aval.ndim, rhs_aval.ndim, dimension_numbers),
-        "precision": stated_precision("dot_general", precision),
-        "preferred_element_type": optional_dtype(preferred_element_type),
+        "dimension_numbers": canonical_dimensions(lhs_aval.ndim, rhs_aval.ndim, numbers),
+        "precision": precision,
+        "preferred_element_type": preferred,
     }
     dot_general_p.abstract(lhs_aval, rhs_aval, **params)
     return dot_general_p.bind(lhs, rhs, **params)
@@ -256,41 +251,7 @@ def optional_dtype(dtype: Any) -> np.dtype[Any] | None:
     return None if dtype is None else dtype_argument(dtype)
 
 
-def stated_precision(name: str, precision: PrecisionLike) -> Precisions | None:
-    """Return the precisions of both operands of `name`, by default those of the setting; None if none is stated.
-
-    Raises: as `canonical_precision`.
-
-    >>> from calque_core.engine import stated_precision
-    >>> stated_precision("outer", "high")
-    (<Precision.HIGH: 'high'>, <Precision.HIGH: 'high'>)
-    """
-    if precision is None:
-        precision = here().settings.default_matmul_precision
-    return None if precision is None else canonical_precision(name, precision)
-
-
-def canonical_precision(name: str, precision: PrecisionLike) -> Precisions:
-    """Return the precisions of both operands of `name`.
-
-    Raises: ValueError for anything but a precision, its name, or a pair of them.
-
-    >>> canonical_precision("dot_general", "high")
-    (<Precision.HIGH: 'high'>, <Precision.HIGH: 'high'>)
-    """
-    each = precision if isinstance(precision, (tuple, list)) else (precision, precision)
-    try:
-        lhs, rhs = (Precision(_OTHER_NAMES.get(one, one) if isinstance(one, str) else one) for one in each)
-    except ValueError:
-        names = ", ".join(repr(one.value) for one in Precision)
-        raise ValueError(
-            f"{name}{where()}: precision is {precision!r}. Give a lax.Precision, one of the names {names}, or a "
-            "pair of them."
-        ) from None
-    return lhs, rhs
-
-
-def _canonical_dimensions(lhs_ndim: int, rhs_ndim: int, numbers: StatedDimensionNumbers) -> DotDimensionNumbers:
+def canonical_dimensions(lhs_ndim: int, rhs_ndim: int, numbers: StatedDimensionNumbers) -> DotDimensionNumbers:
     """Return the dimension numbers as tuples of non-negative integers; from a cache if they are tuples already."""
     try:
         hash(numbers)

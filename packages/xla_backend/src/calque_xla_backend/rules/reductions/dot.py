@@ -16,10 +16,18 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from calque_core import canonicalize_dtype
 from calque_core.engine import sum_dtype
 from calque_core.extend import shaped_array
-from calque_core.lax import DotDimensionNumbers, Precision, Precisions, dot_general_p
+from calque_core.lax import (
+    DotAlgorithm,
+    DotAlgorithmPreset,
+    DotDimensionNumbers,
+    Precision,
+    Precisions,
+    ProductPrecision,
+    dot_general_p,
+)
 from calque_xla_backend.define import IrValue
 from calque_xla_backend.modules.lowering import LoweringRuleContext, register_lowering
-from calque_xla_backend.modules.types import aval_to_ir_type, cached_in_context
+from calque_xla_backend.modules.types import aval_to_ir_type, cached_in_context, dtype_to_ir_type
 from calque_xla_backend.rules.elementwise.convert import convert
 
 DType = np.dtype[Any]
@@ -33,18 +41,22 @@ def dot_general_lowering(
     rhs: IrValue,
     *,
     dimension_numbers: DotDimensionNumbers,
-    precision: Precisions | None,
+    precision: ProductPrecision | None,
     preferred_element_type: DType | None,
 ) -> Sequence[IrValue]:
     """Operands are widened before the sums, and sums narrowed after them, in the order of evaluation."""
     (lhs_aval, rhs_aval), (out_aval,) = ctx.avals_in, ctx.avals_out
+    numbers = cached_in_context(("dot", dimension_numbers), lambda: _dimension_numbers(dimension_numbers))
+    if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
+        algorithm = _algorithm(precision, lhs_aval.dtype)
+        return [hlo.dot_general(aval_to_ir_type(out_aval), lhs, rhs, numbers, algorithm=algorithm)]
     wide = product_dtype(lhs_aval.dtype, out_aval.dtype)
     wide_aval = shaped_array(out_aval.shape, wide)
     out = hlo.dot_general(
         aval_to_ir_type(wide_aval),
         convert(lhs, lhs_aval, wide),
         convert(rhs, rhs_aval, wide),
-        cached_in_context(("dot", dimension_numbers), lambda: _dimension_numbers(dimension_numbers)),
+        numbers,
         precision_config=precision_attribute(precision),
     )
     return [convert(out, wide_aval, out_aval.dtype)]
@@ -61,6 +73,23 @@ def precision_attribute(precision: Precisions | None) -> ir.Attribute:
     make = lambda: ir.ArrayAttr.get([hlo.PrecisionAttr.get(one.name) for one in both])
     attribute: ir.Attribute = cached_in_context(both, make)
     return attribute
+
+
+def _algorithm(algorithm: DotAlgorithm | DotAlgorithmPreset, operand: DType) -> ir.Attribute:
+    """Return an algorithm of products as an attribute; XLA's CPU multiplies what it reads exactly."""
+    if isinstance(algorithm, DotAlgorithm):
+        lhs, rhs, total = map(dtype_to_ir_type, algorithm[:3])
+        return hlo.DotAlgorithm.get(lhs, rhs, total, *algorithm[3:])
+    first, *_, last = algorithm.name.removesuffix("_FAST_ACCUM").split("_")
+    if first == "ANY":
+        one = dtype_to_ir_type(operand)
+        return hlo.DotAlgorithm.get(one, one, _named("F32"), 1, 1, 1, algorithm.name == "ANY_F8_ANY_F8_F32_FAST_ACCUM")
+    products, sums = (int(last[1:]), "F32") if last[0] == "X" else (1, last)
+    return hlo.DotAlgorithm.get(_named(first), _named(first), _named(sums), 1, 1, products, False)
+
+
+def _named(word: str) -> ir.Type:
+    return ir.Type.parse(word.lower())
 
 
 def _dimension_numbers(numbers: DotDimensionNumbers) -> ir.Attribute:
