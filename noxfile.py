@@ -196,8 +196,8 @@ def clients(session: nox.Session) -> None:
 
     `nox -s clients -- optax lineax` runs these alone, `-- --full` all tests.
     """
-    folder = Path(session.create_tmp()) / "archives"
-    others = Path(session.create_tmp()) / "jax"
+    place = Path(session.create_tmp()).absolute()
+    folder, others = place / "archives", place / "jax"
     session.install(*wheel_paths(PACKAGES), "-r", "tests/clients/requirements.txt")
     session.install("--no-deps", "-r", "tests/clients/libraries.txt")
     archives = ("pip", "download", "--quiet", "--no-deps", "--no-build-isolation", "--no-binary=:all:")
@@ -269,6 +269,7 @@ def docs(session: nox.Session) -> None:
 def examples(session: nox.Session) -> None:
     """Run the examples as a user would, and keep their pictures and their output for the documentation."""
     session.install(*wheel_paths(PACKAGES), "-r", "examples/requirements.txt")
+    session.install("--no-deps", "-r", "tests/clients/libraries.txt")  # they ask for jax
     # Sessions share the processors: four fifths of the time of one program, threads of OpenBLAS waited for each other.
     session.run("python", "examples/run.py", env={"PYTHONPATH": None, "OPENBLAS_NUM_THREADS": "1"})
 

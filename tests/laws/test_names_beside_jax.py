@@ -15,10 +15,11 @@ DOCS = Path(__file__).parents[2] / "docs"
 ABSENT = (DOCS / "absent.md").read_text(encoding="utf-8")
 PAGES = ABSENT + (DOCS / "for_jax_users.md").read_text(encoding="utf-8")
 MODULES = [
-    "", "lax", "random", "nn", "nn.initializers", "tree", "tree_util", "debug", "dtypes", "errors", "sharding",
+    "", "lax", "random", "nn", "nn.initializers", "tree", "tree_util", "debug", "dtypes", "errors", "ref", "sharding",
     "stages", "profiler", "flatten_util", "custom_derivatives", "custom_batching", "ad_checkpoint", "dlpack",
     "export", "ffi", "image", "ops", "test_util", "numpy.linalg", "numpy.fft", "scipy.linalg",
-    "scipy.optimize", "scipy.sparse.linalg", "scipy.special", "scipy.stats",
+    "scipy.optimize", "scipy.sparse.linalg", "scipy.special", "scipy.stats", "scipy.integrate", "scipy.interpolate",
+    "scipy.ndimage", "scipy.cluster.vq", "scipy.signal", "scipy.spatial.transform",
 ]  # fmt: skip
 
 

@@ -197,6 +197,30 @@ def test_a_reference_from_outside_is_read_and_written_once(call):
     np.testing.assert_allclose(ref[...], AFTER, rtol=1e-15)
 
 
+def counting(x):
+    """Add one to a reference from outside, and return a number that depends on it."""
+    COUNT[...] += 1.0
+    return np.sum(x * x * COUNT[...])
+
+
+COUNT = new_ref(0.0)
+ONCE = {
+    "grad": grad(counting), "vmap": vmap(counting), "linearize": lambda x: linearize(counting, x)[0],
+    "jit of grad": jit(grad(counting)), "grad of jit": grad(jit(counting)),
+    "grad of checkpoint": grad(checkpoint(counting)),
+    "hessian": hessian(counting),
+    "grad of scan": grad(lambda x: lax.scan(lambda c, _: (c + counting(x), None), 0.0, None, length=1)[0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("transformed", ONCE.values(), ids=ONCE)
+def test_a_transformed_function_writes_once_at_each_call(transformed):
+    COUNT[...] = 0.0
+    for _ in range(3):
+        transformed(np.ones(2))
+    assert COUNT[...] == 3.0
+
+
 def test_a_jitted_function_is_traced_once_for_all_references_of_a_type():
     f = jit(twice)
     for _ in range(2):
@@ -240,6 +264,20 @@ def test_vmap_and_shard_map_divide_the_array_of_a_reference():
     np.testing.assert_allclose(third[...], [1, 2, 3])
 
 
+def test_scan_gives_each_step_a_reference_to_its_slice():
+    ref = new_ref(np.arange(6.0).reshape(3, 2))
+
+    def step(total, rows):
+        row, x = rows
+        row[0] += total
+        return total + x, row[1]
+
+    assert jit(lambda ref: lax.scan(step, 0.0, (ref, np.ones(3))))(ref)[1].tolist() == [1.0, 3.0, 5.0]
+    np.testing.assert_allclose(ref[...], [[0, 1], [3, 3], [6, 5]])
+    np.testing.assert_allclose(lax.scan(step, 0.0, (ref, np.ones(3)), reverse=True)[0], 3.0)
+    np.testing.assert_allclose(ref[:, 0], [2, 4, 6])
+
+
 def test_a_reference_made_inside_shard_map_may_vary_among_positions():
     def powers(x):
         ref = new_ref(1.0)
@@ -273,6 +311,26 @@ def test_a_custom_rule_may_read_a_reference_where_nothing_is_staged():
         jit(scaled)(2.0)
 
 
+def test_a_backward_rule_writes_the_cotangent_into_a_reference():
+    @calque.custom_vjp
+    def stash(ref, x):
+        return x
+
+    def backward(ref, ct):
+        ref.addupdate(ct)
+        return None, ct
+
+    stash.defvjp(lambda ref, x: (x, ref), backward)
+    ref = new_ref(0.0)
+    loss = lambda x: stash(ref, x) * 5.0
+
+    assert (stash(ref, 1.0), grad(loss)(2.0), ref[...]) == (1.0, 5.0, 5.0)
+    assert (jit(grad(loss))(2.0), ref[...]) == (5.0, 10.0)
+    assert (jit(lambda ref, x: grad(lambda x: stash(ref, x) * 5.0)(x))(ref, 2.0), ref[...]) == (5.0, 15.0)
+    with pytest.raises(TypeError, match=r"a compiled program takes no reference, Ref.* Pass its array instead"):
+        grad(jit(loss))(2.0)
+
+
 def test_copies_of_a_reference_are_references_of_their_own():
     ref = new_ref(START)
     others = copy.copy(ref), copy.deepcopy(ref), pickle.loads(pickle.dumps(ref))
@@ -298,6 +356,11 @@ REFUSED = {
         lambda: jit(lambda a: a[0] + STARTED[0])(STARTED),
         ValueError,
         "as an argument and by closing over it. Pass it once, and use it by this name alone",
+    ),
+    "scanned twice": (
+        lambda: lax.scan(lambda c, x: (c, None), None, (STARTED, STARTED)),
+        ValueError,
+        "scan of .* got one reference .* twice",
     ),
     "mapped twice": (lambda: vmap(lambda a, b: a[...])(STARTED, STARTED), ValueError, "one reference .* twice"),
     "traced twice": (lambda: make_jaxpr(lambda a, b: a[0])(STARTED, STARTED), ValueError, "one reference .* twice"),

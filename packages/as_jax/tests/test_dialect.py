@@ -218,3 +218,15 @@ def test_a_tracer_tells_which_jvp_it_belongs_to():
 
     jax.jvp(f, (1.0,), (1.0,))
     assert seen == [True]
+
+
+def test_references_hold_device_arrays_and_have_types_of_their_own():
+    ref = jax.new_ref(np.zeros(2), kind=None)
+    ref[...] = 3.0
+    jax.jit(lambda ref, x: jax.ref.addupdate(ref, 0, x))(ref, 1.0)
+    jax.vmap(lambda ref, x: ref.__setitem__(..., ref[...] * x))(ref, jnp.arange(2.0))
+    result = jax.freeze(ref)
+    assert (isinstance(result, jax.Array), result.dtype, result.tolist()) == (True, "float32", [0.0, 3.0])
+    assert isinstance(jax.typeof(ref), jax.ref.AbstractRef)
+    assert (isinstance(ref, jax.Ref), isinstance(ref, jax.Array)) == (True, False)
+    assert isinstance(jax.empty_ref(jax.ShapeDtypeStruct((2,), "float32"))[...], jax.Array)

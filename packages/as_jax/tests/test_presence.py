@@ -1,10 +1,13 @@
 """Installing and uninstalling, each in a process of its own."""
 
 import importlib.metadata
+import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import jax
+import numpy as np
 import pytest
 
 import calque_as_jax
@@ -108,3 +111,66 @@ def test_the_program_of_the_module_says_how_it_is_used():
     assert done.stderr.endswith(
         "usage: python -m calque_as_jax [--check] program.py [arguments], or -m module [arguments]\n"
     )
+
+
+def test_functions_of_jax_are_pickled_by_their_names():
+    for function in (jax.numpy.sin, jax.nn.gelu, jax.lax.add, jax.numpy.linalg.solve, jax.random.normal, jax.grad):
+        assert pickle.loads(pickle.dumps(function)) is function
+    assert b"jax.numpy" in pickle.dumps(jax.numpy.sin)
+
+
+@pytest.mark.parametrize(("value", "weak"), [([0, 1, 2], False), (2.0, True)])
+def test_an_array_that_jax_has_pickled_is_read(value, weak):
+    make, args, state = np.array(value, np.float32).__reduce__()
+
+    class Pickled:
+        def __reduce__(self):
+            return jax._src.array._reconstruct_array, (make, args, state, {"weak_type": weak})
+
+    x = pickle.loads(pickle.dumps(Pickled()))
+    assert isinstance(x, jax.Array)
+    assert (x.tolist(), x.dtype, x.weak_type) == (value, np.float32, weak)
+
+
+def test_threads_have_jax_and_its_settings():
+    with ThreadPoolExecutor(1) as pool:
+        made = pool.submit(lambda: jax.jit(lambda x: __import__("jax.numpy").numpy.sin(x))(0.0)).result()
+    assert isinstance(made, jax.Array)
+    assert made.dtype == jax.numpy.float32
+
+
+def test_settings_that_change_nothing_hold_for_a_block():
+    before = jax.config.jax_threefry_partitionable
+    with jax.threefry_partitionable(not before):
+        assert jax.config.jax_threefry_partitionable is not before
+    assert jax.config.jax_threefry_partitionable is before
+
+
+def test_listeners_hear_the_events_of_libraries():
+    heard = []
+    listen = lambda *event, **details: heard.append((*event, details))
+    jax.monitoring.register_event_listener(listen)
+    jax.monitoring.register_scalar_listener(listen)
+    jax.monitoring.record_event("/load", size=3)
+    jax.monitoring.record_scalar("/loss", 0.5)
+    jax.monitoring.unregister_event_listener(listen)
+    jax.monitoring.record_event("/load")
+    jax.monitoring.clear_event_listeners()
+    jax.monitoring.record_scalar("/loss", 0.5)
+    assert heard == [("/load", {"size": 3}), ("/loss", 0.5, {})]
+
+
+def test_a_profile_is_started_and_stopped(tmp_path):
+    jax.profiler.start_trace(str(tmp_path))
+    with pytest.raises(RuntimeError, match=r"while a profile is running. Call stop_trace first\."):
+        jax.profiler.start_trace("other")
+    jax.numpy.ones(3).block_until_ready()
+    jax.profiler.stop_trace()
+    assert (tmp_path / "trace.json").exists()
+    with pytest.raises(RuntimeError, match=r"no profile is running. Call start_trace first\."):
+        jax.profiler.stop_trace()
+
+
+def test_jitted_functions_are_wrapped():
+    assert isinstance(jax.jit(abs), jax.stages.Wrapped)
+    assert not isinstance(abs, jax.stages.Wrapped)

@@ -220,3 +220,18 @@ def test_negative_indices_are_out_of_bounds_where_they_do_not_wrap(mode):
         IndexError, match=r"index -2 is negative at .*wrap_negative_indices is False\. Leave it True, or"
     ):
         at(x)[[0, -2]].set(1.0, wrap_negative_indices=False)
+
+
+def test_known_indices_out_of_bounds_are_taken_as_traced_ones_where_the_settings_say_so():
+    x = np.array([1.0, 2.0, 3.0])
+    programs = [lambda x: at(x)[7].get(), lambda x: at(x)[-7].get(), lambda x: at(x)[[0, 7]].add(1.0), lambda x: x[7]]
+    with config.known_indices("as_traced"):
+        jaxprs = [make_jaxpr(program)(x) for program in programs]
+        results = [eval_jaxpr(jaxpr, jaxpr.consts, x)[0].tolist() for jaxpr in jaxprs]
+        assert results == [3.0, 1.0, [2.0, 2.0, 3.0], 3.0]
+        assert [at(x)[7].get(), at(x)[7].set(9.0).tolist()] == [3.0, [1.0, 2.0, 3.0]]
+    for program in programs:
+        with pytest.raises(IndexError, match=r"index -?7 is out of bounds"):
+            make_jaxpr(program)(x)
+    with pytest.raises(ValueError, match=r"known_indices was set to 'clip'\. Use 'checked' or 'as_traced'"):
+        config.known_indices("clip")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from calque_core import lax, make_jaxpr
-from calque_xla_backend import jit, lower_jaxpr_to_module
+from calque_xla_backend import device_put, jit, lower_jaxpr_to_module
 from calque_xla_backend.modules.module import EMBEDDED_BYTES
 
 X = np.array([1.0, 2.0, 3.0])
@@ -19,6 +19,13 @@ def test_constants_are_embedded_if_small_and_arguments_if_large():
     text = lowered.as_text()
     assert text.count("stablehlo.constant") == 1
     assert f"@main(%arg0: tensor<{large.size}xf64>, %arg1: tensor<f64>)" in text
+
+
+def test_a_small_device_array_is_embedded_on_the_host_s_processor():
+    one, large = device_put(np.float32(1.5)), device_put(np.arange(EMBEDDED_BYTES // 8.0 + 1))
+    lowered = lower_jaxpr_to_module(make_jaxpr(lambda x: x + one + large)(np.float32(2.0)))
+    assert [aval.shape for _, aval in lowered.const_args] == [large.shape]
+    assert "dense<1.500000e+00>" in lowered.as_text()
 
 
 def test_a_large_constant_of_many_nested_functions_is_one_argument():

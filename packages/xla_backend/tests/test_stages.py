@@ -407,11 +407,10 @@ def test_copies_share_a_stage_and_pickle_names_export(make):
         pickle.dumps(stage)
 
 
-def test_the_module_has_one_dialect():
+def test_the_module_has_two_dialects():
     lowered = jit(np.sin).lower(X)
     assert lowered.compiler_ir(dialect="stablehlo") is lowered.compiler_ir()
-    words = (
-        r"compiler_ir at test_stages.py:.* got the dialect 'hlo'\. Use 'stablehlo', or as_text, which has: jaxpr, hlo"
-    )
+    assert lowered.compiler_ir("hlo").as_hlo_text() == lowered.as_text("hlo")
+    words = r"compiler_ir at test_stages.py:.* got the dialect 'mhlo'\. Use 'stablehlo' or 'hlo', or as_text, which"
     with pytest.raises(ValueError, match=words):
-        lowered.compiler_ir("hlo")
+        lowered.compiler_ir("mhlo")

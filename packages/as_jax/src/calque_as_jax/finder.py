@@ -95,8 +95,7 @@ def look_up(path: str, name: str) -> Any:
             is_here = origin in row.origins or name in _public(source)
             value = getattr(source, name, _MISSING) if is_here else _MISSING
             if value is not _MISSING:
-                is_ours = row.converts and origin in row.origins
-                return _converted(name, value, keeps_weak=path != "jax.random") if is_ours else value
+                return _converted(name, value, path) if row.converts and origin in row.origins else value
     raise AttributeError(absence(path, name), name=name)
 
 

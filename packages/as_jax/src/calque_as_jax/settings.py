@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from calque_core import config as core_config
@@ -54,6 +55,11 @@ KEPT: dict[str, Setting] = {
     "jax_num_cpu_devices": -1,
     "jax_legacy_prng_key": "allow",
     "jax_raise_persistent_cache_errors": False,
+    "jax_allow_f16_reductions": False,
+    "jax_dynamic_shapes": False,
+    "jax_logging_level": "NOTSET",
+    "jax_remove_size_one_mesh_axis_from_type": False,
+    "jax_use_shardy_partitioner": True,
 }
 _STARTS: dict[str, Callable[[Setting], None]] = {
     "jax_platforms": lambda names: core_config.platforms(*names.split(",")) if names else None,
@@ -113,6 +119,7 @@ config = Config()
 _DEFAULTS = (
     ("enable_x64", core_config.current, False),
     ("numpy_dtype_promotion", core_config.current, _STANDARD),
+    ("known_indices", core_config.current, "as_traced"),
     ("in_place_operators", core_config.reports, "rebind"),  # jax's arrays never change, so Python rebinds the name
 )
 
@@ -173,6 +180,33 @@ def disable_x64() -> core_config.scope:
     False
     """
     return core_config.enable_x64(False)
+
+
+class Kept:
+    """A setting that changes nothing, for a `with` block: `jax.threefry_partitionable(True)` and its like.
+
+    >>> from calque_as_jax.settings import Kept, config
+    >>> with Kept("jax_threefry_partitionable", False):
+    ...     config.jax_threefry_partitionable
+    False
+    """
+
+    def __init__(self, name: str, value: Setting) -> None:
+        self.name, self.value = name, value
+
+    def __enter__(self) -> None:
+        self.before, KEPT[self.name] = KEPT[self.name], self.value
+
+    def __exit__(self, *_: object) -> None:
+        KEPT[self.name] = self.before
+
+
+allow_f16_reductions = partial(Kept, "jax_allow_f16_reductions")
+enable_custom_prng = partial(Kept, "jax_enable_custom_prng")
+explain_cache_misses = partial(Kept, "jax_explain_cache_misses")
+legacy_prng_key = partial(Kept, "jax_legacy_prng_key")
+softmax_custom_jvp = partial(Kept, "jax_softmax_custom_jvp")
+threefry_partitionable = partial(Kept, "jax_threefry_partitionable")
 
 
 def disable_jit(disable: bool = True) -> core_config.scope:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -48,9 +48,12 @@ class Array(metaclass=_ArrayType):
 
 
 class NoMesh:
-    """The mesh of a type, which has none."""
+    """The mesh of a type, which has none, and of a program outside of `set_mesh`."""
 
     empty = True
+    size = 0
+    axis_sizes: tuple[int, ...] = ()
+    shape: ClassVar[dict[str, int]] = {}
     are_all_axes_explicit = are_all_axes_auto = are_all_axes_manual = False
     axis_names: tuple[str, ...] = ()
 
@@ -142,15 +145,20 @@ def tree_to_arrays(tree: Value) -> Value:
     return calque.tree_util.tree_map(to_array, tree)
 
 
-def converted(name: str, value: Value, *, keeps_weak: bool = True) -> Value:
-    """Return a function of calque's under jax's name: its results are device arrays.  Classes and values pass.
+def converted(name: str, value: Value, path: str = "jax.numpy") -> Value:
+    """Return a function of calque's under jax's name in a module of jax: its results are device arrays.
+
+    It is pickled by that name.  Classes and values pass.
 
     >>> converted("sin", np.sin)(np.float32(0))
     Array(0., dtype=float32)
     """
     if inspect.isclass(value) or not callable(value) or name in _TELLING or name.endswith("_p"):
         return value
-    return with_arrays(_with_keys(value) if name in _MOVING else value, keeps_weak=keeps_weak and name not in _STRONG)
+    keeps_weak = path != "jax.random" and name not in _STRONG
+    call = with_arrays(_with_keys(value) if name in _MOVING else value, keeps_weak=keeps_weak)
+    call.__module__, call.__qualname__ = path, name
+    return call
 
 
 def _with_keys(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -170,6 +178,7 @@ def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Ca
     """Return `function` with results that are device arrays; options that are None and calque lacks are left out."""
 
     def call(*args: Value, **options: Any) -> Value:
+        args = tuple([x.__jax_array__() if hasattr(type(x), "__jax_array__") else x for x in args])
         if options:
             options = {name: x for name, x in options.items() if not _asks_for_nothing(name, x)}
             if type(options.get("axis")) is list:

@@ -42,6 +42,7 @@ class Settings(Record):
     mesh: Any = None  # a mesh, to which partition specs alone refer
     known_operations: bool = True  # whether code made once from rules may run in place of them
     checks: bool = True  # whether `check` checks
+    known_indices: str = "checked"  # whether a known index out of bounds is an error
     default_prng_impl: str = "threefry2x32"  # the generator of keys that name none
 
 

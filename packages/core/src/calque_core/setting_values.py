@@ -28,6 +28,7 @@ _WORDS: dict[str, tuple[str | None, ...]] = {
         "float32",
         None,
     ),
+    "known_indices": ("checked", "as_traced"),
     "numpy_dtype_promotion": ("standard", "by_kind", "strict"),
     "default_prng_impl": ("threefry2x32", "rbg", "unsafe_rbg"),
     "numpy_rank_promotion": ("allow", "warn", "raise"),

@@ -19,7 +19,7 @@ from calque_pytree import register_pytree_node
 
 __all__ = [
     "Error", "ErrorCategory", "JaxRuntimeError", "all_checks", "automatic_checks", "check", "check_error", "checkify",
-    "div_checks", "float_checks", "index_checks", "nan_checks", "user_checks",
+    "debug_check", "div_checks", "float_checks", "index_checks", "init_error", "nan_checks", "user_checks",
 ]  # fmt: skip
 
 
@@ -74,6 +74,10 @@ def check(pred: Any, msg: str, *args: Any, debug: bool = False, **kwargs: Any) -
     del debug
     names = list(kwargs)
     core_check(pred, _by_position(msg, names, len(args)) if names else msg, *args, *kwargs.values())
+
+
+debug_check = check
+init_error = Error(None)
 
 
 def _by_position(message: str, names: list[str], first: int) -> str:

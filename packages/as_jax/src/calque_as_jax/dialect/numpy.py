@@ -8,11 +8,13 @@ import numpy as np
 
 import calque.lax as clax
 import calque.numpy as cnp
+from calque_as_jax.keys import KeyDtype
 from calque_as_jax.values import Array, NoSharding, to_arrays, with_arrays
 from calque_core import typeof
 
 __all__ = [
-    "ComplexWarning", "asarray", "cumprod", "cumsum", "einsum", "load", "ndarray", "reciprocal", "vectorize",
+    "ComplexWarning", "asarray", "cumprod", "cumsum", "einsum", "load", "ndarray", "reciprocal",
+    "result_type", "take", "take_along_axis", "vectorize",
 ]  # fmt: skip
 
 ndarray = Array
@@ -47,6 +49,24 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None)
     return to_arrays(cnp.cumprod(a, axis, _running_dtype(a, dtype)))
 
 
+def take(
+    a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: Any = None, fill_value: Any = None, **_: Any
+) -> Any:
+    """Return the elements at indices; an index out of bounds gives NaN, or `fill_value`, unless `mode` says otherwise.
+
+    >>> take(np.array([1.0, 2.0]), [1, 5])
+    Array([ 2., nan], dtype=float32)
+    """
+    return to_arrays(cnp.take(a, indices, axis, mode=mode or "fill", fill_value=fill_value))
+
+
+def take_along_axis(
+    arr: Any, indices: Any, axis: int | None = -1, mode: Any = None, fill_value: Any = None, **options: Any
+) -> Any:
+    """Return the elements whose positions along an axis `indices` has; out of bounds as `take` does."""
+    return to_arrays(cnp.take_along_axis(arr, indices, axis, mode or "fill", fill_value, **options))
+
+
 def _running_dtype(a: Any, dtype: Any) -> Any:
     return dtype if dtype is not None or typeof(a).kind == "b" else typeof(a).dtype
 
@@ -76,6 +96,16 @@ def einsum(*operands: Any, _dot_general: Any = None, out_sharding: Any = None, *
     if out_sharding is not None and type(out_sharding) is not NoSharding:
         raise NotImplementedError(f"einsum got out_sharding={out_sharding}. Use jax.lax.with_sharding_constraint.")
     return _einsum(*operands, **options)
+
+
+def result_type(*args: Any) -> Any:
+    """Return the dtype to which the operands promote; that of keys for one array of keys.
+
+    >>> result_type(1.0, np.int8(1))
+    dtype('float32')
+    """
+    dtype = getattr(args[0], "dtype", args[0]) if len(args) == 1 else None
+    return dtype if isinstance(dtype, KeyDtype) else cnp.result_type(*args)
 
 
 def vectorize(pyfunc: Any, *, excluded: Any = frozenset(), signature: str | None = None) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from calque_as_jax.names import VERSION
+from calque_as_jax.values import as_weak, to_array
 from calque_core import effects_barrier, typeof
 from calque_core.extend import is_float
 from calque_numpy import finfo
@@ -22,7 +23,7 @@ from calque_xla_backend.runtime.clients import started_clients
 __all__ = [
     "LiteralArray", "TypedNdArray", "api_boundary", "apply_primitive", "backends",
     "canonicalize_dtype_handlers", "check_close", "get_backend", "include_frame", "pytype_aval_mappings",
-    "register_exclusion", "started_backends", "version", "wait_for_tokens",
+    "reconstruct_array", "register_exclusion", "started_backends", "version", "wait_for_tokens",
 ]  # fmt: skip
 
 version = VERSION
@@ -99,6 +100,14 @@ class StartedClients(Mapping[str, Any]):
 
 
 started_backends = StartedClients()
+
+
+def reconstruct_array(make: Callable[..., Any], args: Any, state: Any, aval: dict[str, Any]) -> Any:
+    """Return an array that jax has pickled: NumPy's way to make it, and whether it is weak."""
+    x = make(*args)
+    x.__setstate__(state)
+    out = to_array(x)
+    return as_weak(out) if aval.get("weak_type") else out
 
 
 def apply_primitive(primitive: Any, *args: Any, **params: Any) -> Any:

@@ -11,8 +11,8 @@ from calque_as_jax.values import Array, tree_to_arrays
 from calque_xla_backend import devices
 
 __all__ = [
-    "Array", "ShapeDtypeStruct", "device_count", "device_put", "host_id", "host_ids", "local_device_count",
-    "process_indices", "typeof",
+    "Array", "ShapeDtypeStruct", "copy_to_host_async", "device_count", "device_put", "host_count", "host_id",
+    "host_ids", "local_device_count", "process_indices", "typeof",
 ]  # fmt: skip
 
 Tree = Any
@@ -39,6 +39,16 @@ def device_count(backend: str | None = None) -> int:
 def local_device_count(backend: str | None = None) -> int:
     """Return the number of devices of a platform in this process."""
     return len(calque.local_devices(backend=backend))
+
+
+def host_count() -> int:
+    """Return the number of processes."""
+    return int(calque.process_count())
+
+
+def copy_to_host_async(x: Tree) -> Tree:
+    """Return the pytree: its arrays are copied when NumPy asks for them."""
+    return x
 
 
 def host_id() -> int:

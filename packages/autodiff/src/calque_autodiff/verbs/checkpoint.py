@@ -21,15 +21,13 @@ from calque_core.engine import (
     add_remedy,
     arg_names,
     array_leaves,
-    close_over_references,
     copy_writable,
     discharge_programs,
-    is_reference,
+    flatten_arrays,
+    is_array_like,
     join_constants,
-    named_after,
     narrow,
     program_of,
-    reference_types,
     static_arguments,
     transform_of,
     with_static,
@@ -103,11 +101,8 @@ def checkpoint(
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         statics, dynamic = static.split(args, kwargs)
         leaves, in_tree = tree_flatten(dynamic)
-        if reference_types and any(map(is_reference, leaves)):
-            on_dynamic = named_after(fun)(lambda args, kwargs: with_static(fun, "checkpoint", statics)(*args, **kwargs))
-            (closed,), arrays = close_over_references([on_dynamic], dynamic)
-            inner: Any = checkpoint(closed, prevent_cse=prevent_cse, policy=policy)
-            return inner(*arrays)
+        if not all(map(is_array_like, leaves)):
+            leaves, in_tree = flatten_arrays(dynamic)
         names = functools.partial(arg_names, fun, *dynamic)
         _check_leaves(leaves, names, caller)
         call = FlatFunction(with_static(fun, "checkpoint", statics), in_tree, "checkpoint")

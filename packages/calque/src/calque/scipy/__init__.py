@@ -1,5 +1,20 @@
 """Functions by scipy's names, under the facade's name."""
 
-from calque.scipy import linalg, optimize, sparse, special, stats
+from calque.scipy import (
+    cluster,
+    integrate,
+    interpolate,
+    linalg,
+    ndimage,
+    optimize,
+    signal,
+    sparse,
+    spatial,
+    special,
+    stats,
+)
 
-__all__ = ["linalg", "optimize", "sparse", "special", "stats"]
+__all__ = [
+    "cluster", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial", "special",
+    "stats",
+]  # fmt: skip

@@ -7,11 +7,12 @@ from calque_numpy.scipy.stats import (
     wrapcauchy as wrapcauchy, bernoulli as bernoulli, binom as binom, betabinom as betabinom, geom as geom,
     nbinom as nbinom, poisson as poisson, multivariate_normal as multivariate_normal, dirichlet as dirichlet,
     multinomial as multinomial, mode as mode, ModeResult as ModeResult, rankdata as rankdata, sem as sem,
+    gaussian_kde as gaussian_kde,
 )
 
 __all__ = [
     "Distribution", "norm", "cauchy", "logistic", "laplace", "gennorm", "gumbel_r", "gumbel_l", "t", "expon", "gamma",
     "chi2", "pareto", "uniform", "beta", "truncnorm", "vonmises", "wrapcauchy", "bernoulli", "binom", "betabinom",
     "geom", "nbinom", "poisson", "multivariate_normal", "dirichlet", "multinomial", "mode", "ModeResult", "rankdata",
-    "sem",
+    "sem", "gaussian_kde",
 ]

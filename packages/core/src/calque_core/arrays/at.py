@@ -18,7 +18,7 @@ import numpy as np
 from calque_core import lax
 from calque_core.arrays.index_items import Part
 from calque_core.arrays.indexing import check_sizes, read
-from calque_core.arrays.indices import Form, is_array, normal_form, rows_of, rows_of_indices
+from calque_core.arrays.indices import Form, are_known_checked, is_array, normal_form, rows_of, rows_of_indices
 from calque_core.arrays.masks import whole_mask
 from calque_core.arrays.numpy_arithmetic import as_dtype, power, true_divide
 from calque_core.arrays.numpy_sequences import array_of
@@ -197,7 +197,8 @@ def _not_wrapped(item: Any, size: int, mode: Any) -> Any:
     item = array_of(item) if isinstance(item, (list, tuple)) else item
     if typeof(item).kind != "i":
         return item
-    if mode is None and isinstance(item, (int, np.integer, np.ndarray)) and (np.asarray(item) < 0).any():
+    is_known = isinstance(item, (int, np.integer, np.ndarray))
+    if mode is None and is_known and (np.asarray(item) < 0).any() and are_known_checked():
         raise IndexError(
             f"index {np.min(item)} is negative{where()}, and wrap_negative_indices is False. Leave it True, or give a "
             "mode."

@@ -24,6 +24,8 @@ from calque_core.arrays.indices import (
     FULL,
     Form,
     Layout,
+    OutOfBoundsError,
+    are_known_checked,
     is_array,
     layout_of,
     normal_form,
@@ -55,7 +57,11 @@ def __getitem__(self: Value, index: Any) -> Value:
     items = index if type(index) is tuple else (index,)
     parts = tuple([i if type(i) is int else basic_item(i) for i in items])
     if unknown not in parts:
-        return view_of(self, cut(self, parts))
+        try:
+            return view_of(self, cut(self, parts))
+        except OutOfBoundsError:
+            if are_known_checked():
+                raise
     return read(self, normal_form(typeof(self), index))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from calque_core import lax
 from calque_core.arrays.index_items import Bounds, Part, array_item, basic_item, index_of
+from calque_core.context import here
 from calque_core.frames.source import where
 from calque_core.known.operands import Option
 from calque_core.ops.indexing.windows import MOST_COUNTED, as_indices, numbers_below
@@ -79,12 +80,30 @@ _new_form: Any = partial(tuple.__new__, Form)
 # From items to parts
 
 
+class OutOfBoundsError(IndexError):
+    """A known position is outside of its axis."""
+
+
 def normal_form(aval: ShapedArray, index: Any, *, is_checked: bool = True) -> Form:
     """Return an index of an array of type `aval` in normal form.
 
-    Raises: IndexError for an index that NumPy refuses, out of bounds only if `is_checked`;
-    NonConcreteBooleanIndexError for a mask that is not known.
+    Raises: IndexError for an index that NumPy refuses, out of bounds only if `is_checked` and the settings check known
+    indices; NonConcreteBooleanIndexError for a mask that is not known.
     """
+    try:
+        return _normal_form(aval, index, is_checked)
+    except OutOfBoundsError:
+        if are_known_checked():
+            raise
+    return _normal_form(aval, index, False)
+
+
+def are_known_checked() -> bool:
+    """Tell whether a known index out of bounds is an error, by the settings."""
+    return here().settings.known_indices == "checked"
+
+
+def _normal_form(aval: ShapedArray, index: Any, is_checked: bool) -> Form:
     items: list[Any] = []
     positions: list[Value] = []
     for item in index if type(index) is tuple else (index,):
@@ -217,7 +236,8 @@ def _from_start(aval: ShapedArray, axis: int, positions: Value, is_checked: bool
 def _refuse_position(aval: ShapedArray, axis: int, position: Any) -> None:
     size = aval.shape[axis]
     advice = f"Use an index from {-size} to {size - 1}" if size else "Take a slice"
-    raise IndexError(f"index {position} is out of bounds{where()}: axis {axis} of {aval} has size {size}. {advice}.")
+    message = f"index {position} is out of bounds{where()}: axis {axis} of {aval} has size {size}. {advice}."
+    raise OutOfBoundsError(message)
 
 
 def _common_shape(shapes: Sequence[Shape]) -> Shape:

@@ -37,6 +37,7 @@ from calque_core.ops.calls.custom import custom_jvp_call_p, custom_vjp_call_p, c
 from calque_core.ops.calls.custom_closures import BatchRule, CustomRules
 from calque_core.ops.elementwise.convert import narrow
 from calque_core.ops.meshes.varying import as_varying
+from calque_core.passes.discharge import flatten_arrays
 from calque_core.staging.stage import stage
 from calque_core.traces.trace import current_trace, evaluation
 from calque_core.types.avals import is_array_like, typeof
@@ -121,9 +122,13 @@ class Signature:
         """
         args = self.positional(args, kwargs)
         static = self.static_positions(len(args))
-        leaves, in_tree = tree_flatten(tuple([x for i, x in enumerate(args) if i not in static]) if static else args)
+        differentiated = tuple([x for i, x in enumerate(args) if i not in static]) if static else args
+        leaves, in_tree = tree_flatten(differentiated)
+        is_plain = all(map(is_array_like, leaves))
+        if not is_plain:
+            leaves, in_tree = flatten_arrays(differentiated)
         call = CustomCall(self, [args[i] for i in static], in_tree)
-        if not all(map(is_array_like, leaves)):
+        if not is_plain:
             check_arrays(leaves, call.arg_names, self.caller, _MAKE_STATIC)
         return call, leaves
 

@@ -67,7 +67,8 @@ _CHAPTERS = {
     },
     "Random bits": {"calque_core.ops.shapes.random_bits": "philox_words"},
     "Types and precision of products": {
-        "calque_core.ops.reductions.dot": "check_product_dtypes, stated_precision, sum_dtype, swapped_precision",
+        "calque_core.ops.reductions.dot": "check_product_dtypes, sum_dtype",
+        "calque_core.ops.reductions.precision": "stated_precision, swapped_precision",
     },
     "Memory": {
         "calque_core.memory.captures": "Captures",
@@ -118,9 +119,9 @@ _CHAPTERS = {
         "calque_core.known.record": "recorder",
         "calque_core.passes.lower_values": "lower_values, has_own_values",
         "calque_core.passes.discharge": (
-            "Discharged, close_over_references, discharge_programs, is_reference, taking_references, with_references"
+            "Discharged, discharge_programs, flatten_arrays, is_reference, taking_references, with_references"
         ),
-        "calque_core.types.references": "check_distinct_references",
+        "calque_core.types.references": "AbstractRef, check_distinct_references",
         "calque_core.staging.stage": "records_alone",
     },
     "Effects, and functions that programs call": {

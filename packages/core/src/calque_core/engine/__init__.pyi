@@ -70,9 +70,9 @@ from calque_core.types.limits import bit_width as bit_width, highest as highest,
 from calque_core.ops.elementwise.convert import narrow as narrow
 from calque_core.ops.elementwise.weakness import strong as strong, as_declared as as_declared
 from calque_core.ops.shapes.random_bits import philox_words as philox_words
-from calque_core.ops.reductions.dot import (
-    check_product_dtypes as check_product_dtypes, stated_precision as stated_precision, sum_dtype as sum_dtype,
-    swapped_precision as swapped_precision,
+from calque_core.ops.reductions.dot import check_product_dtypes as check_product_dtypes, sum_dtype as sum_dtype
+from calque_core.ops.reductions.precision import (
+    stated_precision as stated_precision, swapped_precision as swapped_precision,
 )
 from calque_core.memory.captures import Captures as Captures
 from calque_core.memory.separate import (
@@ -124,10 +124,12 @@ from calque_core.passes.equal_equations import merge_equal_equations as merge_eq
 from calque_core.known.record import recorder as recorder
 from calque_core.passes.lower_values import lower_values as lower_values, has_own_values as has_own_values
 from calque_core.passes.discharge import (
-    Discharged as Discharged, close_over_references as close_over_references, discharge_programs as discharge_programs,
+    Discharged as Discharged, discharge_programs as discharge_programs, flatten_arrays as flatten_arrays,
     is_reference as is_reference, taking_references as taking_references, with_references as with_references,
 )
-from calque_core.types.references import check_distinct_references as check_distinct_references
+from calque_core.types.references import (
+    AbstractRef as AbstractRef, check_distinct_references as check_distinct_references,
+)
 from calque_core.jaxprs.effects import exact_effects as exact_effects, has_effects_by_element as has_effects_by_element
 from calque_core.ops.calls.callback import register_effects_barrier as register_effects_barrier
 from calque_core.ops.calls.host_function import HostCall as HostCall, HostFunction as HostFunction
@@ -210,9 +212,9 @@ __all__ = [
     "has_tangent", "with_leading_axis", "without_leading_axis", "with_axis_at", "without_axis_at", "leading_size",
     "lower_avals", "tangent_arrays", "SCALAR_TYPES", "scalar_dtype", "native_array", "dtype_name", "kind_of",
     "SHORT_DTYPES", "REFUSED_DTYPES", "ML_DTYPES", "short_dtype", "has_short_dtype", "as_stand_in", "stand_in_of",
-    "bit_width", "highest", "lowest", "narrow", "strong", "philox_words", "check_product_dtypes", "stated_precision",
-    "sum_dtype", "swapped_precision", "Captures", "copy_shared", "copy_writable", "copied_where_exposed", "Uncopied",
-    "zero_of", "zeros_of", "undefined_of", "with_integer_zeros", "Mask", "NOT_LINEAR", "not_transposed",
+    "bit_width", "highest", "lowest", "narrow", "strong", "philox_words", "check_product_dtypes", "sum_dtype",
+    "stated_precision", "swapped_precision", "Captures", "copy_shared", "copy_writable", "copied_where_exposed",
+    "Uncopied", "zero_of", "zeros_of", "undefined_of", "with_integer_zeros", "Mask", "NOT_LINEAR", "not_transposed",
     "align_operands", "axes_in_batch", "batch_size", "with_entry", "results_of", "gives_lists", "advance_rule_epoch",
     "forget_with_rules", "late_names", "import_at_rest", "FACADE", "facade_fault", "install_advice", "install_command",
     "has_jaxpr", "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text",
@@ -220,20 +222,20 @@ __all__ = [
     "all_run_known", "run_code", "allow_known", "Call", "TypedCall", "operands_to_record", "exact_params", "Operation",
     "known_of", "operation_of", "holds_equations_alone", "makes_its_results", "staged_apart", "StraightLine",
     "is_straight", "JaxprFunction", "has_no_sizes", "is_large", "merge_equal_equations", "recorder", "lower_values",
-    "has_own_values", "Discharged", "close_over_references", "discharge_programs", "is_reference", "taking_references",
-    "with_references", "check_distinct_references", "records_alone", "exact_effects", "has_effects_by_element",
-    "register_effects_barrier", "HostCall", "HostFunction", "Check", "has_checks", "ArrayAttribute", "chosen_branches",
-    "program_of", "forget_staged_programs", "Platforms", "position_of_platform", "Loop", "ScanOptions", "consts_first",
-    "marked_carries", "split_while", "Signature", "CustomCall", "CustomFunction", "returned_pair", "flat_batch",
-    "Pullback", "no_jvp_rule", "close_rules", "call_by_rules", "Space", "space_of", "trace_in", "run_solver",
-    "without_aux", "spread", "broadcast_reduced", "share", "extremes", "reduced_shape", "positions", "sort_by",
-    "elements_at", "declare_formula", "evaluate_together", "polynomial", "Pieces", "Span", "join_pieces", "Regions",
-    "region", "even", "odd", "scaled_erfc", "normal_quantile", "SCALED_ERFC", "shifted_erfc", "leave_one_out_products",
-    "gather_windows", "default_fill", "scatter_windows", "clipped_lines", "combine_lines", "read_windows",
-    "product_of_others", "extreme_shares", "operand_leaves", "trace_computation", "scalars_of", "known_operation",
-    "neutral_element", "from_init", "on_arrays", "check_reduction", "split_reduction", "defreduction", "named_axes",
-    "check_free_name", "is_advanced", "has_tracer", "host_values", "register_devices", "known_devices",
-    "requested_cpu_devices", "fix_cpu_devices", "requested_platforms", "fix_platforms", "requested_device_memory",
-    "fix_device_memory", "AnyMesh", "axes_of_mesh", "UNCONSTRAINED", "axis_names_of", "check_spec", "shard_shape",
-    "shard_slices", "body_axes", "widened", "numpy_functions",
+    "has_own_values", "Discharged", "discharge_programs", "flatten_arrays", "is_reference", "taking_references",
+    "with_references", "AbstractRef", "check_distinct_references", "records_alone", "exact_effects",
+    "has_effects_by_element", "register_effects_barrier", "HostCall", "HostFunction", "Check", "has_checks",
+    "ArrayAttribute", "chosen_branches", "program_of", "forget_staged_programs", "Platforms", "position_of_platform",
+    "Loop", "ScanOptions", "consts_first", "marked_carries", "split_while", "Signature", "CustomCall", "CustomFunction",
+    "returned_pair", "flat_batch", "Pullback", "no_jvp_rule", "close_rules", "call_by_rules", "Space", "space_of",
+    "trace_in", "run_solver", "without_aux", "spread", "broadcast_reduced", "share", "extremes", "reduced_shape",
+    "positions", "sort_by", "elements_at", "declare_formula", "evaluate_together", "polynomial", "Pieces", "Span",
+    "join_pieces", "Regions", "region", "even", "odd", "scaled_erfc", "normal_quantile", "SCALED_ERFC", "shifted_erfc",
+    "leave_one_out_products", "gather_windows", "default_fill", "scatter_windows", "clipped_lines", "combine_lines",
+    "read_windows", "product_of_others", "extreme_shares", "operand_leaves", "trace_computation", "scalars_of",
+    "known_operation", "neutral_element", "from_init", "on_arrays", "check_reduction", "split_reduction",
+    "defreduction", "named_axes", "check_free_name", "is_advanced", "has_tracer", "host_values", "register_devices",
+    "known_devices", "requested_cpu_devices", "fix_cpu_devices", "requested_platforms", "fix_platforms",
+    "requested_device_memory", "fix_device_memory", "AnyMesh", "axes_of_mesh", "UNCONSTRAINED", "axis_names_of",
+    "check_spec", "shard_shape", "shard_slices", "body_axes", "widened", "numpy_functions",
 ]

@@ -14,16 +14,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_core.frames.names import named_after
 from calque_core.frames.source import at_place
 from calque_core.jaxprs.arguments import check_is_jaxpr
 from calque_core.jaxprs.jaxpr import Atom, Jaxpr, JaxprEqn, Var
-from calque_core.jaxprs.masks import marked, merged, unmarked
+from calque_core.jaxprs.masks import marked, unmarked
 from calque_core.late import late_function
 from calque_core.primitives.references import ref_get_p, ref_set_p
+from calque_core.record import Record
 from calque_core.types.avals import reference_types
 from calque_core.types.references import AbstractRef
-from calque_pytree import tree_flatten
+from calque_pytree import PyTreeDef, register_pytree_node, tree_flatten, tree_map
 
 Value = Any
 
@@ -108,22 +108,18 @@ def _refusal(eqn: JaxprEqn) -> str:
     )
 
 
-def close_over_references(
-    functions: Sequence[Callable[..., Any]], args: Sequence[Any]
-) -> tuple[Sequence[Callable[..., Any]], Sequence[Any]]:
-    """Return functions of the leaves of `args` that are no references, and these leaves; all as it is without one."""
-    if not reference_types:
-        return functions, args
-    leaves, tree = tree_flatten(tuple(args))
-    held = [is_reference(x) for x in leaves]
-    if not any(held):
-        return functions, args
-    references = marked(leaves, held)
+class HeldReference(Record):
+    """A node of a pytree without leaves: in its place, `unflatten` gives the reference."""
 
-    def closed(fun: Callable[..., Any]) -> Callable[..., Any]:
-        return named_after(fun)(lambda *xs: fun(*tree.unflatten(merged(held, references, xs))))
+    reference: Any
 
-    return [*map(closed, functions)], unmarked(leaves, held)
+
+register_pytree_node(HeldReference, lambda held: ((), held.reference), lambda reference, _: reference)
+
+
+def flatten_arrays(tree: Any) -> tuple[list[Value], PyTreeDef]:
+    """Return the leaves of a pytree that are no references, and its structure, which holds the references."""
+    return tree_flatten(tree_map(lambda x: HeldReference(x) if is_reference(x) else x, tree))
 
 
 class Discharged(NamedTuple):

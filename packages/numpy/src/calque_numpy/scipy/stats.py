@@ -17,7 +17,10 @@ _CHAPTERS = {
         "calque_numpy.scipy.counts": "bernoulli, binom, betabinom, geom, nbinom, poisson",
     },
     "distributions of vectors": {"calque_numpy.scipy.vectors": "multivariate_normal, dirichlet, multinomial"},
-    "statistics": {"calque_numpy.scipy.ranks": "mode, ModeResult, rankdata, sem"},
+    "statistics": {
+        "calque_numpy.scipy.ranks": "mode, ModeResult, rankdata, sem",
+        "calque_numpy.scipy.kernel_density": "gaussian_kde",
+    },
 }
 
 __getattr__, __dir__, __all__ = _late_chapters(__name__, _CHAPTERS)

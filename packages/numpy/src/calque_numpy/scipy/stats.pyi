@@ -16,10 +16,11 @@ from calque_numpy.scipy.vectors import (
     multivariate_normal as multivariate_normal, dirichlet as dirichlet, multinomial as multinomial,
 )
 from calque_numpy.scipy.ranks import mode as mode, ModeResult as ModeResult, rankdata as rankdata, sem as sem
+from calque_numpy.scipy.kernel_density import gaussian_kde as gaussian_kde
 
 __all__ = [
     "Distribution", "norm", "cauchy", "logistic", "laplace", "gennorm", "gumbel_r", "gumbel_l", "t", "expon", "gamma",
     "chi2", "pareto", "uniform", "beta", "truncnorm", "vonmises", "wrapcauchy", "bernoulli", "binom", "betabinom",
     "geom", "nbinom", "poisson", "multivariate_normal", "dirichlet", "multinomial", "mode", "ModeResult", "rankdata",
-    "sem",
+    "sem", "gaussian_kde",
 ]

@@ -37,6 +37,7 @@ from calque_xla_backend.modules.recording import Recorded, Templates
 from calque_xla_backend.modules.reuse import reused_by
 from calque_xla_backend.modules.tokens import current_token, has_ordered
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, cached_in_context
+from calque_xla_backend.runtime.array import Array
 from calque_xla_backend.runtime.partition import Partition
 from calque_xla_backend.runtime.runtime import mlir_context
 
@@ -165,6 +166,9 @@ def _large_constants(module_context: ModuleContext, jaxpr: Jaxpr) -> Constants:
 
 
 def _is_embedded(const: Any) -> bool:
+    if type(const) is Array:  # on the host's processor its elements are at hand
+        place = const._device_type.placement
+        return place.platform == "cpu" and not place.is_divided and const.nbytes <= EMBEDDED_BYTES
     return (
         isinstance(const, (np.ndarray, np.generic, bool, int, float, complex))
         and np.asarray(const).nbytes <= EMBEDDED_BYTES

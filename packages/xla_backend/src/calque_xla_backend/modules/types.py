@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from calque_core import AbstractValue, ShapedArray, float0, typeof
-from calque_core.engine import SHORT_DTYPES
+from calque_core.engine import SHORT_DTYPES, AbstractRef
 from calque_core.extend import Shape
 
 IrValue: TypeAlias = "ir.Value[Any]"
@@ -62,6 +62,11 @@ def aval_to_ir_type(aval: Any) -> ir.Type:
     if ir_type is None:
         if not isinstance(aval, ShapedArray):
             kind = f"an aval of class {type(aval).__name__}" if isinstance(aval, AbstractValue) else repr(aval)
+            if type(aval) is AbstractRef:
+                raise TypeError(
+                    f"a compiled program takes no reference, {aval}: a rule of a function or a solver uses one from "
+                    "outside. Pass its array instead: ref[...]."
+                )
             raise TypeError(f"{kind} has no IR type. Give a ShapedArray.")
         ir_type = types[aval] = ir.RankedTensorType.get(aval.shape, dtype_to_ir_type(aval.dtype))
     return ir_type

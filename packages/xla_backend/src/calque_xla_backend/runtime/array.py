@@ -296,7 +296,11 @@ class Array(ArrayMethods):
 
     def __getitem__(self, index: Any) -> Array:
         if is_advanced(index) and not has_tracer(index) and not self._device_type.placement.is_divided:
-            return array_from_numpy(self.__array__()[host_values(index)], self._device_type.placement)
+            try:
+                return array_from_numpy(self.__array__()[host_values(index)], self._device_type.placement)
+            except IndexError:
+                if here().settings.known_indices == "checked":
+                    raise
         return super().__getitem__(index)
 
     def __iter__(self) -> Iterator[Array]:

@@ -16,7 +16,7 @@ from calque_xla_backend.runtime.runtime import Executable
 
 def hlo_text(module: ir.Module) -> str:
     """Return a StableHLO module as the text of XLA's own language, before any optimisation."""
-    text: str = _computation(module).as_hlo_text()
+    text: str = computation_of(module).as_hlo_text()
     return text
 
 
@@ -25,11 +25,12 @@ def hlo_costs(module: ir.Module) -> dict[str, float]:
 
     The client of the host's processor counts: those of plugins do not.
     """
-    costs: dict[str, float] = _jax.hlo_module_cost_analysis(client(CPU), _computation(module).get_hlo_module())
+    costs: dict[str, float] = _jax.hlo_module_cost_analysis(client(CPU), computation_of(module).get_hlo_module())
     return costs
 
 
-def _computation(module: ir.Module) -> Any:
+def computation_of(module: ir.Module) -> Any:
+    """Return a StableHLO module as jaxlib's object for a program in XLA's own language."""
     text = module.operation.get_asm(enable_debug_info=True)
     return _jax.mlir.mlir_module_to_xla_computation(text, use_tuple_args=False, return_tuple=False)
 

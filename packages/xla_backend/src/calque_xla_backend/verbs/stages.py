@@ -16,8 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jaxlib.mlir import ir
-
 from calque_core import CapturedConstant, Jaxpr, api_boundary, captured_constants
 from calque_core.engine import (
     HostCall,
@@ -42,7 +40,14 @@ from calque_xla_backend.compiler import XlaCompiler, compiler_of, options_of
 from calque_xla_backend.modules.bounds import check_fit
 from calque_xla_backend.runtime.clients import default_platform
 from calque_xla_backend.runtime.communication import Traffic, communication_of
-from calque_xla_backend.runtime.inspection import costs_of, hlo_costs, hlo_text, memory_of, optimized_hlo_text
+from calque_xla_backend.runtime.inspection import (
+    computation_of,
+    costs_of,
+    hlo_costs,
+    hlo_text,
+    memory_of,
+    optimized_hlo_text,
+)
 from calque_xla_backend.runtime.partition import Place
 from calque_xla_backend.runtime.placement import placement
 from calque_xla_backend.runtime.runtime import Executable
@@ -233,17 +238,19 @@ class Lowered(Stage):
         """The platform that the module is for."""
         return self._program.platform
 
-    def compiler_ir(self, dialect: str = "stablehlo") -> ir.Module:
-        """Return the StableHLO module; `main` takes large constants, then the arguments that a result depends on.
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """Return the StableHLO module, or with the dialect "hlo" jaxlib's `XlaComputation`.
 
+        `main` takes large constants, then the arguments that a result depends on.
         Raises: ValueError for another dialect, which `as_text` may have.
         """
-        if dialect not in ("stablehlo", None):
+        if dialect not in ("stablehlo", "hlo", None):
             raise ValueError(
-                f"compiler_ir{where()} got the dialect {dialect!r}. Use 'stablehlo', or as_text, which has: "
+                f"compiler_ir{where()} got the dialect {dialect!r}. Use 'stablehlo' or 'hlo', or as_text, which has: "
                 f"{', '.join(self._texts())}."
             )
-        return self._program.module.module
+        module = self._program.module.module
+        return computation_of(module) if dialect == "hlo" else module
 
     @property
     def callbacks(self) -> Sequence[HostCall]:

@@ -42,7 +42,7 @@ from calque_core.ops.elementwise.convert import convert_element_type, narrow
 from calque_core.ops.elementwise.weakness import convert_to, reaches
 from calque_core.ops.meshes.varying import as_varying, fit_branches, fit_operands
 from calque_core.passes.dead_code import dce_jaxpr
-from calque_core.passes.discharge import Discharged, close_over_references, discharge_programs
+from calque_core.passes.discharge import Discharged, discharge_programs, flatten_arrays
 from calque_core.primitives.primitive import Primitive
 from calque_core.primitives.rules import settings_key
 from calque_core.staging.stage import JaxprTrace, stage
@@ -212,7 +212,6 @@ def _choose(
     """Trace the functions, bring their results to one type, and bind `cond`."""
     if batched not in BATCHED:
         raise ValueError(f"{verb}{where()} got batched={batched!r}. Use one of {', '.join(map(repr, BATCHED))}.")
-    functions, operands = close_over_references(functions, operands)
     leaves, in_tree = operand_leaves(verb, functions[-1], operands)
     if here().settings.disable_jit and known(index) is not unknown:
         operands, _ = in_tree.unflatten(leaves)
@@ -230,6 +229,7 @@ def operand_leaves(verb: str, fun: Callable[..., Any], operands: Sequence[Any]) 
     """Return the arrays of the operands of branches, and their structure; the names in errors are those of `fun`."""
     leaves, in_tree = tree_flatten((tuple(operands), {}))
     if not all(map(is_array_like, leaves)):
+        leaves, in_tree = flatten_arrays((tuple(operands), {}))
         check_arrays(leaves, lambda: arg_names(fun, operands, {}), f"{verb}{where()}")
     return [*narrow(leaves)], in_tree
 

@@ -16,6 +16,7 @@ import numpy as np
 from calque_core.calls.api_util import array_leaves, check_callable, leaf_names, plain_index
 from calque_core.context import here
 from calque_core.errors import CheckError
+from calque_core.frames.names import named_after
 from calque_core.frames.source import describe_function, where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
@@ -40,9 +41,11 @@ from calque_core.ops.elementwise.convert import narrow
 from calque_core.ops.elementwise.weakness import as_declared, strong
 from calque_core.ops.meshes.varying import fit_loop, fits
 from calque_core.passes.dead_code import dce_jaxpr
+from calque_core.passes.discharge import is_reference, with_references
 from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import NO_AXES, typeof
+from calque_core.types.avals import NO_AXES, reference_types, typeof
 from calque_core.types.own_types import is_own
+from calque_core.types.references import check_distinct_references
 from calque_core.types.type_queries import leading_size, with_leading_axis, without_leading_axis
 from calque_pytree import PyTreeDef, tree_flatten, tree_map, tree_structure
 
@@ -189,6 +192,8 @@ def run_scan(
     """Return the results of `scan`; messages name the loop `caller`."""
     carry, carry_tree = carry_leaves(caller, "init", init)
     xs_leaves, xs_tree = tree_flatten(xs)
+    if reference_types and any(map(is_reference, xs_leaves)):
+        return _scan_references(caller, f, init, xs_leaves, xs_tree, (length, reverse, unroll))
     xs_leaves = [*narrow(xs_leaves)]
     steps = _length(caller, xs, length)
     options = {"length": steps, "reverse": bool(reverse), "unroll": steps_at_once(caller, unroll, steps)}
@@ -198,6 +203,32 @@ def run_scan(
     _, in_tree = tree_flatten(((carry_tree.unflatten(carry), xs), {}))
     outs, ys_tree = _bind_traced(caller, f, in_tree, carry, carry_tree, xs_leaves, options)
     return carry_tree.unflatten(outs[: len(carry)]), ys_tree.unflatten(outs[len(carry) :])
+
+
+def _scan_references(
+    caller: str,
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Sequence[Value],
+    xs_tree: PyTreeDef,
+    options: tuple[Any, ...],
+) -> tuple[Any, Any]:
+    """Return the results of `scan` where leaves of the input are references: a step gets references to their slices."""
+    check_distinct_references(caller, xs)
+    positions = [i for i, x in enumerate(xs) if is_reference(x)]
+    on_slices = with_references(lambda carry, *x: f(carry, xs_tree.unflatten(x)), [1 + i for i in positions])
+
+    @named_after(f)
+    def step(carry: Any, x: Sequence[Value]) -> tuple[Any, Any]:
+        result, last = on_slices(carry, *x)
+        check_carry(caller, f, tree_structure(carry), _split_pair(caller, f, tree_structure(result))[0])
+        return result[0], (result[1], last)
+
+    arrays = [x.read() if is_reference(x) else x for x in xs]
+    carry, (ys, last) = run_scan(caller, step, init, arrays, *options)
+    for i, array in zip(positions, last):
+        xs[i].write(array)
+    return carry, ys
 
 
 def _bind_traced(
