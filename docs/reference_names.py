@@ -60,6 +60,7 @@ MODULES = {
     "calque_numpy.segments": "Sums over segments",
     "calque_numpy.scipy.krylov": "Linear equations by iteration",
     "calque_numpy.scipy.linalg": "Linear algebra by scipy's names",
+    "calque_numpy.scipy.signal": "Signals by scipy's names",
     "calque_numpy.scipy.special": "Special functions by scipy's names",
     "calque_numpy.scipy.stats": "Distributions and statistics by scipy's names",
     "calque_numpy.scipy.grids": "Values between the points of a grid",

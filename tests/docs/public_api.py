@@ -59,6 +59,7 @@ MODULES = [
     "calque_numpy.nn.initializers",
     "calque_numpy.scipy.krylov",
     "calque_numpy.scipy.linalg",
+    "calque_numpy.scipy.signal",
     "calque_numpy.scipy.special",
     "calque_numpy.scipy.stats",
     "calque_numpy.scipy.grids",

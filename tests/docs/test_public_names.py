@@ -45,6 +45,7 @@ PACKAGES = [
     "calque_numpy.random",
     "calque_numpy.scipy.krylov",
     "calque_numpy.scipy.linalg",
+    "calque_numpy.scipy.signal",
     "calque_numpy.scipy.special",
     "calque_numpy.scipy.stats",
     "calque_numpy.segments",

@@ -86,6 +86,7 @@ LATE = [  # packages with names that are loaded late
     "calque_numpy.nn",
     "calque_numpy.random",
     "calque_numpy.scipy.linalg",
+    "calque_numpy.scipy.signal",
     "calque_numpy.scipy.special",
     "calque_numpy.scipy.stats",
     "calque_pytree",

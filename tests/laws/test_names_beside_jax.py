@@ -19,7 +19,7 @@ MODULES = [
     "stages", "profiler", "flatten_util", "custom_derivatives", "custom_batching", "ad_checkpoint", "dlpack",
     "export", "ffi", "image", "ops", "test_util", "numpy.linalg", "numpy.fft", "scipy.linalg",
     "scipy.optimize", "scipy.sparse.linalg", "scipy.special", "scipy.stats", "scipy.integrate", "scipy.interpolate",
-    "scipy.ndimage", "scipy.cluster.vq", "scipy.spatial.transform",
+    "scipy.ndimage", "scipy.cluster.vq", "scipy.signal", "scipy.spatial.transform",
 ]  # fmt: skip
 
 

@@ -45,7 +45,7 @@ MODULES = {
     "jax._src.state": Row(),
     "jax._src.state.types": Row((), (f"{_DIALECT}.ref",)),
     "jax._src.traceback_util": Row((), (f"{_DIALECT}.private",)),
-    "jax._src.tree_util": Row(("calque.tree_util",)),
+    "jax._src.tree_util": Row(("calque.tree_util", "calque_pytree"), (f"{_DIALECT}.tree_util",)),
     "jax.ad_checkpoint": Row(("calque.ad_checkpoint",)),
     "jax.api_util": Row((), (f"{_DIALECT}.linear_util",)),
     "jax.core": Row(("calque_core",), (f"{_DIALECT}.core",)),
@@ -113,6 +113,7 @@ MODULES = {
     "jax.scipy.integrate": Row(("calque.scipy.integrate",), converts=True),
     "jax.scipy.interpolate": Row(("calque.scipy.interpolate",)),
     "jax.scipy.ndimage": Row((), (f"{_DIALECT}.ndimage",)),
+    "jax.scipy.signal": Row(("calque.scipy.signal",), converts=True),
     "jax.scipy.spatial": Row(),
     "jax.scipy.spatial.transform": Row(("calque.scipy.spatial.transform",)),
     "jax.scipy.stats": Row(("calque.scipy.stats",), converts=True),
@@ -211,6 +212,5 @@ ABSENT_MODULES = {
     "jax.experimental.serialize_executable": "Use jax.export, or the cache of compiled programs.",
     "jax.extend.pallas": "Kernels of one's own come by jax.ffi.",
     "jax.extend.xla": "Use the settings of jax.jit: compiler_options.",
-    "jax.scipy.signal": "Use jax.lax.conv_general_dilated, or jnp.convolve.",
     "jax.tools": "Use jax.jit(f).lower(x).as_text().",
 }

@@ -1,7 +1,7 @@
 """`jax.example_libraries.optimizers`: rules that move parameters along gradients, each a triple of functions.
 
-One idea: a rule is written for one array, `init(x)`, `update(i, g, state)` and `params(state)`, and applied to each leaf
-of a pytree; the state of a tree has the states of its leaves.
+One idea: a rule is written for one array, `init(x)`, `update(i, g, state)` and `params(state)`, and applied to each
+leaf of a pytree; the state of a tree has the states of its leaves.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
     boundaries, values = cnp.asarray(boundaries), cnp.asarray(values)
     if boundaries.ndim != 1 or values.shape != (len(boundaries) + 1,):
         raise ValueError(f"{len(boundaries)} boundaries have {values.shape} values. Give one value more, in one axis.")
-    return lambda i: values[cnp.sum(i > boundaries)]
+    return lambda i: cnp.take(values, cnp.sum(i > boundaries))
 
 
 def make_schedule(step_size: Any) -> Schedule:

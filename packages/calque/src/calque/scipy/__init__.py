@@ -1,7 +1,20 @@
 """Functions by scipy's names, under the facade's name."""
 
-from calque.scipy import cluster, integrate, interpolate, linalg, ndimage, optimize, sparse, spatial, special, stats
+from calque.scipy import (
+    cluster,
+    integrate,
+    interpolate,
+    linalg,
+    ndimage,
+    optimize,
+    signal,
+    sparse,
+    spatial,
+    special,
+    stats,
+)
 
 __all__ = [
-    "cluster", "integrate", "interpolate", "linalg", "ndimage", "optimize", "sparse", "spatial", "special", "stats",
+    "cluster", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial", "special",
+    "stats",
 ]  # fmt: skip
