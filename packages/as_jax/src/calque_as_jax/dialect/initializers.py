@@ -29,11 +29,11 @@ def _making(factory: Callable[..., Any]) -> Callable[..., Any]:
 
 
 ones, zeros = with_arrays(ours.ones), with_arrays(ours.zeros)
-_FACTORIES = frozenset(name for name in dir(ours) if not name.startswith("_")) - {"ones", "zeros"}
-__all__ += [*_FACTORIES]
+_FACTORIES = frozenset(dir(ours)) - {"ones", "zeros"}
+__all__ += [name for name in _FACTORIES if not name.startswith("_")]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _FACTORIES:
+    if name not in _FACTORIES or name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     return _making(getattr(ours, name))
