@@ -1,6 +1,7 @@
 """Spectra of signals by overlapping segments, by scipy's names: `detrend`, `welch`, `csd`, `stft`, `istft`.
 
-One idea: indices cut the segments out of the last axis; each loses its trend, is multiplied by the window and transformed.
+One idea: indices cut the segments out of the last axis; each loses its trend, is multiplied by the window and
+transformed.
 
 Read next: `convolutions.py`; `spectra.py` of the front, for sums over frequencies.
 """
