@@ -35,7 +35,7 @@ class gaussian_kde:
     """A density: the mean of normal kernels around the points of a sample, whose covariance is the sample's, scaled.
 
     `bw_method` is the factor of the kernel's width: "scott", "silverman", a number, or a function of the object.
-    Shapes: dataset [d, n], or [n] for numbers; weights [n], which are divided by their sum.  It is a pytree.
+    Shapes: `dataset` [d, n], or [n] for numbers; weights [n], which are divided by their sum.  It is a pytree.
     Raises: ShapeError for other shapes; ValueError for a single point or another text; TypeError for complex numbers.
 
     >>> import numpy as np

@@ -1,6 +1,6 @@
 """Spectra of signals by overlapping segments, by scipy's names: `detrend`, `welch`, `csd`, `stft`, `istft`.
 
-One idea: indices cut the segments out of the last axis; each is detrended, multiplied by the window and transformed.
+One idea: indices cut the segments out of the last axis; each loses its trend, is multiplied by the window and transformed.
 
 Read next: `convolutions.py`; `spectra.py` of the front, for sums over frequencies.
 """
@@ -64,7 +64,7 @@ def detrend(
     >>> import numpy as np
     >>> from calque_numpy.scipy.signal import detrend
     >>> np.round(detrend(np.array([1.0, 3.0, 5.0, 9.0])), 12)
-    array([ 0.3, -0.3, -0.9,  0.9])
+    array([ 0.4, -0.2, -0.8,  0.6])
     """
     x = _floats("detrend", data, axis)
     if type not in ("linear", "constant"):

@@ -78,7 +78,7 @@ class Rotation:
 
     @classmethod
     def from_quat(cls, quat: Value) -> Rotation:
-        """Return the rotations of quaternions (x, y, z, w), which are normalized.  Shapes: [*s, 4]."""
+        """Return the rotations of quaternions (x, y, z, w), divided by their lengths.  Shapes: [*s, 4]."""
         return cls(_unit(_floats("from_quat", quat, (4,))))
 
     @classmethod
