@@ -220,7 +220,7 @@ def concrete_or_error(force: Callable[[Any], Any] | None, x: Any, context: str =
 
 def primal_dtype_to_tangent_dtype(dtype: Any) -> Any:
     """Return the dtype of tangents of values of a dtype."""
-    return tangent_type(ShapedArray((), dtype)).dtype
+    return tangent_type(calque_core.ShapedArray((), dtype)).dtype
 
 
 def valid_jaxtype(x: Any) -> bool:

@@ -26,6 +26,7 @@ def _taking_sizes(function: Callable[..., Any]) -> Callable[..., Any]:
             options["shape"] = (options["shape"],)
         return make(*args, **options)
 
+    call.__module__ = "jax.random"  # pickled by the name there
     return call
 
 

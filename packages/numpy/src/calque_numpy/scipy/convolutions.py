@@ -15,7 +15,7 @@ import numpy as np
 
 from calque_core import ShapeError, lax, result_type, typeof
 from calque_core.engine import kind_of, scalar_dtype
-from calque_core.engine.numpy_functions import array_of, as_dtype, canonical_axis, conjugate
+from calque_core.engine.numpy_functions import as_dtype, canonical_axis, conjugate
 from calque_core.extend import where as place
 from calque_numpy.creation import asarray
 from calque_numpy.padding import pad
@@ -62,7 +62,7 @@ def correlate(in1: Value, in2: Value, mode: str = "full", method: str = "auto") 
     >>> correlate(np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 0.5]))
     array([0.5, 2. , 3.5, 3. , 0. ])
     """
-    return convolve(in1, conjugate(flip(asarray(array_of(in2)))), mode, method)
+    return convolve(in1, conjugate(flip(asarray(in2))), mode, method)
 
 
 def fftconvolve(in1: Value, in2: Value, mode: str = "full", axes: int | Sequence[int] | None = None) -> Value:
@@ -126,13 +126,13 @@ def correlate2d(in1: Value, in2: Value, mode: str = "full", boundary: str = "fil
     array([[1.],
            [2.]])
     """
-    reverse = convolve2d(flip(asarray(array_of(in1))), conjugate(asarray(array_of(in2))), mode, boundary, fillvalue)
+    reverse = convolve2d(flip(asarray(in1)), conjugate(asarray(in2)), mode, boundary, fillvalue)
     return flip(reverse)  # so that "same" of an even size has SciPy's middle
 
 
 def _operands(name: str, in1: Value, in2: Value, mode: str) -> tuple[Value, Value]:
     """Return two arrays of one dtype.  Raises: see `convolve`."""
-    x, y = asarray(array_of(in1)), asarray(array_of(in2))
+    x, y = asarray(in1), asarray(in2)
     x_aval, y_aval = typeof(x), typeof(y)
     if mode not in _MODES:
         raise ValueError(f"{name}{place()}: mode is {mode!r}. Use 'full', 'same' or 'valid'.")

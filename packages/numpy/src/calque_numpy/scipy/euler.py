@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from calque_core import ShapeError, lax, typeof
-from calque_core.engine.numpy_functions import array_of, as_dtype
+from calque_core.engine.numpy_functions import as_dtype
 from calque_core.extend import where as place
 from calque_numpy.creation import asarray
 from calque_numpy.joining import stack
@@ -34,7 +34,7 @@ def _axes(name: str, seq: str, pattern: str) -> tuple[list[int], bool]:
 def turns_of(seq: str, angles: Value, degrees: bool) -> Value:
     """Return the quaternions of turns one after the other.  Shapes: angles [*s, k], or [*s] for one axis -> [*s, 4]."""
     axes, is_of_space = _axes("from_euler", seq, "{1,3}")
-    angles = asarray(array_of(angles))
+    angles = asarray(angles)
     if len(axes) == 1 and typeof(angles).shape[-1:] != (1,):
         angles = lax.expand_dims(angles, (typeof(angles).ndim,))
     if typeof(angles).shape[-1:] != (len(axes),):

@@ -17,7 +17,7 @@ import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, lax, result_type, typeof
 from calque_core.engine import kind_of
-from calque_core.engine.numpy_functions import array_of, as_dtype, at, broadcast_to, clip
+from calque_core.engine.numpy_functions import as_dtype, at, broadcast_to, clip
 from calque_core.extend import where as place
 from calque_numpy.creation import asarray
 from calque_numpy.scipy.floats import float_dtype
@@ -209,7 +209,7 @@ class RegularGridInterpolator:
         if isinstance(xi, tuple):
             places = [asarray(x) for x in xi]
         else:
-            xi = asarray(array_of(xi))
+            xi = asarray(xi)
             if typeof(xi).ndim < 2 and k == 1:
                 return [xi]
             places = [xi[..., i] for i in range(typeof(xi).shape[-1])] if typeof(xi).ndim else [xi]

@@ -13,11 +13,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calque_core import ShapeError, lax, typeof
-from calque_core.engine.numpy_functions import array_of, as_dtype, matmul
+from calque_core.engine.numpy_functions import as_dtype, matmul
 from calque_core.engine.numpy_functions import sum as total
 from calque_core.extend import where as place
 from calque_linalg import cholesky, triangular_solve
 from calque_linalg.kit import identity_like
+from calque_numpy.creation import asarray
 from calque_numpy.matrices import diagonal
 from calque_numpy.nn.normalizers import logsumexp
 from calque_numpy.random import choice, normal, split
@@ -35,7 +36,7 @@ class gaussian_kde:
     """A density: the mean of normal kernels around the points of a sample, whose covariance is the sample's, scaled.
 
     `bw_method` is the factor of the kernel's width: "scott", "silverman", a number, or a function of the object.
-    Shapes: dataset [d, n], or [n] for numbers; weights [n], which are divided by their sum.  It is a pytree.
+    Shapes: `dataset` [d, n], or [n] for numbers; weights [n], which are divided by their sum.  It is a pytree.
     Raises: ShapeError for other shapes; ValueError for a single point or another text; TypeError for complex numbers.
 
     >>> import numpy as np
@@ -53,8 +54,7 @@ class gaussian_kde:
         bw_method: str | float | Value | Callable[[Any], Value] | None = None,
         weights: Value = None,
     ) -> None:
-        given = [dataset] if weights is None else [dataset, weights]
-        arrays = [array_of(x) if isinstance(x, (list, tuple)) else x for x in given]
+        arrays = [asarray(x) for x in ([dataset] if weights is None else [dataset, weights])]
         dtype = float_dtype("gaussian_kde", *arrays)
         self.dataset = _columns(as_dtype(arrays[0], dtype))
         if self.n < 2:
@@ -96,7 +96,7 @@ class gaussian_kde:
 
     def integrate_gaussian(self, mean: Value, cov: Value) -> Value:
         """Return the integral of the density times the normal density with this mean [d] and covariance [d, d]."""
-        mean, cov = (as_dtype(array_of(x), typeof(self.dataset).dtype) for x in (mean, cov))
+        mean, cov = (as_dtype(asarray(x), typeof(self.dataset).dtype) for x in (mean, cov))
         factor = cholesky(self.covariance + lax.reshape(cov, (self.d, self.d)))
         return lax.exp(_log_mixture(self, self.dataset, lax.reshape(mean, (self.d, 1)), factor))[0]
 
@@ -124,7 +124,7 @@ class gaussian_kde:
         return lax.reshape(self.dataset[:, chosen] + noise, (self.d, *shape))
 
     def _points(self, x: Value) -> Value:
-        x = as_dtype(array_of(x), typeof(self.dataset).dtype)
+        x = as_dtype(asarray(x), typeof(self.dataset).dtype)
         if typeof(x).ndim < 2:
             size = typeof(x).size
             x = lax.reshape(x, (self.d, 1) if self.d > 1 and size == self.d else (1, size))

@@ -1,6 +1,7 @@
 """Spectra of signals by overlapping segments, by scipy's names: `detrend`, `welch`, `csd`, `stft`, `istft`.
 
-One idea: indices cut the segments out of the last axis; each is detrended, multiplied by the window and transformed.
+One idea: indices cut the segments out of the last axis; each loses its trend, is weighted by the window and
+transformed.
 
 Read next: `convolutions.py`; `spectra.py` of the front, for sums over frequencies.
 """
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ShapeError, lax, typeof
-from calque_core.engine.numpy_functions import array_of, as_dtype, at, canonical_axis, conjugate, mean, real
+from calque_core.engine.numpy_functions import as_dtype, at, canonical_axis, conjugate, mean, real
 from calque_core.engine.numpy_functions import sum as total
 from calque_core.extend import integer, real_dtype
 from calque_core.extend import where as place
@@ -40,7 +41,7 @@ _BOUNDARIES = {"even": "reflect", "zeros": "constant", "constant": "edge"}
 
 def _floats(name: str, x: Value, axis: int) -> Value:
     """Return a signal of floats or complex numbers, with its axis at the end."""
-    x = asarray(array_of(x))
+    x = asarray(x)
     x = as_dtype(x, float_dtype(name, x, takes_complex=True))
     return moveaxis(x, canonical_axis(name, axis, typeof(x).ndim), -1)
 
@@ -64,7 +65,7 @@ def detrend(
     >>> import numpy as np
     >>> from calque_numpy.scipy.signal import detrend
     >>> np.round(detrend(np.array([1.0, 3.0, 5.0, 9.0])), 12)
-    array([ 0.3, -0.3, -0.9,  0.9])
+    array([ 0.4, -0.2, -0.8,  0.6])
     """
     x = _floats("detrend", data, axis)
     if type not in ("linear", "constant"):
@@ -118,7 +119,7 @@ def _plan(
     """Return the plan of a call; segments are no longer than the signal of n elements."""
     is_named = isinstance(window, (str, tuple))
     if nperseg is None:
-        nperseg = 256 if is_named else typeof(asarray(array_of(window))).size
+        nperseg = 256 if is_named else typeof(asarray(window)).size
     size = integer(name, "nperseg", nperseg)
     size = size if n is None or not is_named else min(size, n)
     overlap = size // 2 if noverlap is None else integer(name, "noverlap", noverlap)
@@ -138,7 +139,7 @@ def _window(name: str, window: Any, size: int) -> Any:
             choices = ", ".join(map(repr, _WINDOWS))
             raise ValueError(f"{name}{place()}: window is {window!r}. Use {choices}, or give its elements.")
         return _WINDOWS[window](size + 1)[:-1]
-    window = asarray(array_of(window))
+    window = asarray(window)
     if typeof(window).shape != (size,):
         raise ShapeError(f"{name}{place()}: the window is {typeof(window)}. Give a vector of {size} elements.")
     return window
@@ -335,7 +336,7 @@ def istft(  # noqa: PLR0913, PLR0917  (SciPy's signature)
     >>> np.round(istft(stft(np.arange(8.0), nperseg=4)[2], nperseg=4)[1], 12)
     array([0., 1., 2., 3., 4., 5., 6., 7.])
     """
-    z = asarray(array_of(Zxx))
+    z = asarray(Zxx)
     axes = [canonical_axis("istft", axis, typeof(z).ndim) for axis in (freq_axis, time_axis)]
     if axes[0] == axes[1]:
         raise ValueError(f"istft{place()}: freq_axis and time_axis are both {freq_axis}. Give two axes.")

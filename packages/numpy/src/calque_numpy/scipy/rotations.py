@@ -16,7 +16,7 @@ import numpy as np
 
 from calque_core import ShapeError, canonicalize_dtype, lax, typeof
 from calque_core.engine import polynomial
-from calque_core.engine.numpy_functions import argmax, array_of, as_dtype, at, matmul
+from calque_core.engine.numpy_functions import argmax, as_dtype, at, matmul
 from calque_core.engine.numpy_functions import sum as total
 from calque_core.extend import where as place
 from calque_linalg import eigh
@@ -36,7 +36,7 @@ _SMALL = 1e-4  # the series have all digits for smaller squares
 
 def _floats(name: str, x: Value, last: tuple[int, ...]) -> Value:
     """Return x as an array of floats whose last axes have the sizes `last`."""
-    x = asarray(array_of(x))
+    x = asarray(x)
     if typeof(x).shape[-len(last) :] != last:
         raise ShapeError(
             f"Rotation.{name} of {typeof(x)}{place()}: the last axes must have the sizes {last}. Give such."
@@ -78,7 +78,7 @@ class Rotation:
 
     @classmethod
     def from_quat(cls, quat: Value) -> Rotation:
-        """Return the rotations of quaternions (x, y, z, w), which are normalized.  Shapes: [*s, 4]."""
+        """Return the rotations of quaternions (x, y, z, w), divided by their lengths.  Shapes: [*s, 4]."""
         return cls(_unit(_floats("from_quat", quat, (4,))))
 
     @classmethod
@@ -226,7 +226,7 @@ class Rotation:
 
 
 def _floats_of(weights: Value, like: Value) -> Value:
-    return as_dtype(asarray(array_of(weights)), typeof(like).dtype)
+    return as_dtype(asarray(weights), typeof(like).dtype)
 
 
 def _canonical(quat: Value) -> Value:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calque_core import ShapeError, lax, typeof
-from calque_core.engine.numpy_functions import array_of, as_dtype, at, broadcast_to, clip
+from calque_core.engine.numpy_functions import as_dtype, at, broadcast_to, clip
 from calque_core.extend import where as place
 from calque_numpy.creation import asarray
 from calque_numpy.scipy.floats import float_dtype
@@ -38,7 +38,7 @@ class Slerp:
     __slots__ = ("rotations", "times")
 
     def __init__(self, times: Value, rotations: Rotation) -> None:
-        self.times, self.rotations = asarray(array_of(times)), rotations
+        self.times, self.rotations = asarray(times), rotations
         if typeof(self.times).shape != typeof(rotations.quat).shape[:-1] or typeof(self.times).size < 2:
             raise ShapeError(
                 f"Slerp{place()}: the times are {typeof(self.times)}, and the quaternions {typeof(rotations.quat)}. "
@@ -53,7 +53,7 @@ class Slerp:
     def __call__(self, times: Value) -> Rotation:
         """Return the rotations at these times."""
         known, quat = self.times, self.rotations.quat
-        times = as_dtype(asarray(array_of(times)), float_dtype("Slerp", known))
+        times = as_dtype(asarray(times), float_dtype("Slerp", known))
         known = as_dtype(known, typeof(times).dtype)
         n = typeof(known).size
         below = clip(searchsorted(known, lax.stop_gradient(times), side="right") - 1, 0, n - 2)
