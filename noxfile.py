@@ -269,6 +269,7 @@ def docs(session: nox.Session) -> None:
 def examples(session: nox.Session) -> None:
     """Run the examples as a user would, and keep their pictures and their output for the documentation."""
     session.install(*wheel_paths(PACKAGES), "-r", "examples/requirements.txt")
+    session.install("--no-deps", "-r", "tests/clients/libraries.txt")  # they ask for jax
     # Sessions share the processors: four fifths of the time of one program, threads of OpenBLAS waited for each other.
     session.run("python", "examples/run.py", env={"PYTHONPATH": None, "OPENBLAS_NUM_THREADS": "1"})
 

@@ -25,6 +25,7 @@ PACKAGES = ["pytree", "core", "autodiff", "jet", "batching", "xla_backend", "lin
 PACKAGES += ["sparse", "laplacian", "harvest", "bounds", "as_jax"]
 IMPORT = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 DISTRIBUTION = re.compile(r"^[\w-]+", re.MULTILINE)
+LIBRARIES = EXAMPLES.parent / "tests" / "clients" / "libraries.txt"  # written for jax
 
 
 def programs() -> list[str]:
@@ -36,7 +37,9 @@ def renew(names: list[str]) -> None:
     """Run those of the programs that have changed since they ran."""
     changed = [name for name in names if recorded_key(name) != key(name)]
     if changed:
-        check_requirements()
+        check_requirements(EXAMPLES / "requirements.txt", "-r examples/requirements.txt")
+    if any("import calque_as_jax" in (EXAMPLES / f"{name}.py").read_text(encoding="utf-8") for name in changed):
+        check_requirements(LIBRARIES, "--no-deps -r tests/clients/libraries.txt")
     for name in changed:
         print(f"examples/{name}.py: {run(name):.1f} s", flush=True)
 
@@ -56,14 +59,14 @@ def run(name: str) -> float:
     return seconds
 
 
-def check_requirements() -> None:
+def check_requirements(path: Path, options: str) -> None:
     """Leave with the command that installs what the programs need, if a distribution is missing."""
-    wanted = DISTRIBUTION.findall((EXAMPLES / "requirements.txt").read_text(encoding="utf-8"))
+    wanted = DISTRIBUTION.findall(path.read_text(encoding="utf-8"))
     missing = [name for name in wanted if not is_installed(name)]
     if missing:
         sys.exit(
             f"The programs of examples/ need {', '.join(missing)}, which this environment does not have. "
-            "Run `python -m pip install -r examples/requirements.txt`."
+            f"Run `python -m pip install {options}`."
         )
 
 

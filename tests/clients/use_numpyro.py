@@ -57,7 +57,8 @@ def test_handlers_record_replace_and_block_sites():
     [
         (dist.Gamma(2.0, 3.0), stats.gamma(2.0, scale=1 / 3), [0.2, 1.0]),
         (dist.Beta(2.0, 3.0), stats.beta(2.0, 3.0), [0.2, 0.9]), (dist.Cauchy(), stats.cauchy(), [-1.0, 2.0]),
-        (dist.StudentT(4.0), stats.t(4.0), [-1.0, 2.0]), (dist.Weibull(2.0, 1.5), stats.weibull_min(1.5, scale=2.0), [1.0]),
+        (dist.StudentT(4.0), stats.t(4.0), [-1.0, 2.0]),
+        (dist.Weibull(2.0, 1.5), stats.weibull_min(1.5, scale=2.0), [1.0]),
         (dist.Exponential(2.0), stats.expon(scale=0.5), [0.3]), (dist.Laplace(), stats.laplace(), [0.3]),
         (dist.LogNormal(), stats.lognorm(1.0), [0.3, 2.0]), (dist.Gumbel(), stats.gumbel_r(), [0.3]),
     ],

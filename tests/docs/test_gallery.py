@@ -181,3 +181,12 @@ def test_a_missing_requirement_is_named_with_the_command_that_installs_it(folder
     with pytest.raises(SystemExit, match=words):
         runner.renew(["count"])
     assert not (folder / "runs").exists()
+
+
+def test_a_program_of_jax_s_names_the_libraries_that_are_missing(folder, monkeypatch) -> None:
+    (folder / "libraries.txt").write_text("no-such-library==2\n")
+    monkeypatch.setattr(runner, "LIBRARIES", folder / "libraries.txt")
+    (folder / "count.py").write_text("import calque_as_jax\n" + runner.MAIN)
+    words = "need no-such-library, .* Run `python -m pip install --no-deps -r tests/clients/libraries.txt`"
+    with pytest.raises(SystemExit, match=words):
+        runner.renew(["count"])

@@ -29,6 +29,7 @@ def moved(module, method, antialias):
     return lambda x, scale, offset: module.scale_and_translate(x, (3, 7, 6), (1, -1), scale, offset, method, antialias)
 
 
+@pytest.mark.sampled(keep=0.25)
 @pytest.mark.parametrize("antialias", [True, False])
 @pytest.mark.parametrize("method", ["nearest", *KERNELS])
 def test_resize_has_the_values_of_jax(method, antialias, theirs):
@@ -37,6 +38,7 @@ def test_resize_has_the_values_of_jax(method, antialias, theirs):
         np.testing.assert_allclose(image.resize(pixels(old), new, method, antialias), want, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.sampled(keep=0.25)
 @pytest.mark.parametrize("antialias", [True, False])
 @pytest.mark.parametrize("method", KERNELS)
 def test_scale_and_translate_has_the_values_of_jax(method, antialias, theirs):
@@ -52,7 +54,7 @@ def test_derivatives_agree_with_differences(method):
 
 def test_the_compiled_program_has_the_values_of_evaluation():
     x, (scale, offset) = pixels((3, 5, 4)), PLACES[1]
-    f = lambda *args: sum(moved(image, method, True)(*args) for method in KERNELS)
+    f = lambda *args: sum(moved(image, method, True)(*args) for method in ("cubic", "lanczos3", "area"))
     gradient = calque.grad(lambda *args: (f(*args) ** 2).sum(), argnums=(0, 1, 2))
     for got, want in zip(calque.jit(gradient)(x, scale, offset), gradient(x, scale, offset)):
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)

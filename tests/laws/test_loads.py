@@ -40,7 +40,7 @@ LOADED = {  # the standard library and NumPy, and our own packages
     "calque_as_jax": (STANDARD | LOGGING, {"calque_as_jax", "calque_core", "calque_pytree"}),
 }
 CORE = {  # the modules of core by folder; operations and the operators of arrays come with the first tracer
-    "": "backends config context epoch errors hooks late lax record setting_values start_requests",
+    "": "backends config context epoch errors hooks late lax record report_settings setting_values start_requests",
     "calls": "api_util",
     "frames": "names recursion source tracebacks",
     "jaxprs": "effects jaxpr",

@@ -20,7 +20,8 @@ from calque.scipy import linalg as scipy_linalg
 from calque.scipy import special as scipy_special
 from calque.scipy import stats as scipy_stats
 
-OWN = {f"calque.{name}" for name in ("__main__", "doctor", "exporting", "jacobians", "missing", "testing")}
+OURS = "__main__", "doctor", "exporting", "jacobians", "line_search", "minimizing", "missing", "ode", "testing"
+OWN = {f"calque.{name}" for name in OURS}
 ALIASES = [found.name for found in pkgutil.walk_packages(calque.__path__, "calque.") if found.name not in OWN]
 
 

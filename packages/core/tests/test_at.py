@@ -231,7 +231,7 @@ def test_known_indices_out_of_bounds_are_taken_as_traced_ones_where_the_settings
         assert results == [3.0, 1.0, [2.0, 2.0, 3.0], 3.0]
         assert [at(x)[7].get(), at(x)[7].set(9.0).tolist()] == [3.0, [1.0, 2.0, 3.0]]
     for program in programs:
-        with pytest.raises(IndexError, match="index -?7 is out of bounds"):
+        with pytest.raises(IndexError, match=r"index -?7 is out of bounds"):
             make_jaxpr(program)(x)
-    with pytest.raises(ValueError, match="known_indices was set to 'clip'. Use 'checked' or 'as_traced'"):
+    with pytest.raises(ValueError, match=r"known_indices was set to 'clip'\. Use 'checked' or 'as_traced'"):
         config.known_indices("clip")

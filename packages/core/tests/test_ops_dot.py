@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calque_core import config, lax
+from calque_core import config, jaxpr_equal, jaxpr_from_dict, jaxpr_to_dict, lax, parse_jaxpr
 from calque_core.errors import ShapeError
 from calque_core.staging.make_jaxpr import make_jaxpr
 
@@ -348,3 +348,10 @@ def test_an_algorithm_reads_and_sums_in_its_dtypes():
 def test_an_algorithm_for_other_operands_is_refused(x, precision, error, words):
     with pytest.raises(error, match=words):
         lax.dot(x, x, precision=precision)
+
+
+@pytest.mark.parametrize("algorithm", [lax.DotAlgorithmPreset.F64_F64_F64, lax.DotAlgorithm("f2", np.float16, "f4")])
+def test_a_program_with_an_algorithm_is_stored(algorithm):
+    jaxpr = make_jaxpr(lambda x: lax.dot(x, x, precision=algorithm))(np.ones(2, np.float32))
+    assert jaxpr_equal(jaxpr_from_dict(jaxpr_to_dict(jaxpr)), jaxpr)
+    assert jaxpr_equal(parse_jaxpr(str(jaxpr)), jaxpr)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core import Primitive, ShapedArray
+from calque_core import AbstractMesh, Mesh, Primitive, ShapedArray
 
 # A type of calque's holds no sharding, and no operation is a call of a function that it holds beside its parameters.
 _ATTRIBUTES: tuple[tuple[type, str, Any], ...] = (
     (ShapedArray, "sharding", None),
+    (Mesh, "empty", False),
+    (AbstractMesh, "empty", False),
     (Primitive, "call_primitive", False),
     (Primitive, "map_primitive", False),
 )

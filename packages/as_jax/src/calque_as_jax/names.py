@@ -45,7 +45,7 @@ MODULES = {
     "jax._src.state": Row(),
     "jax._src.state.types": Row((), (f"{_DIALECT}.ref",)),
     "jax._src.traceback_util": Row((), (f"{_DIALECT}.private",)),
-    "jax._src.tree_util": Row(("calque.tree_util",)),
+    "jax._src.tree_util": Row(("calque.tree_util", "calque_pytree")),
     "jax.ad_checkpoint": Row(("calque.ad_checkpoint",)),
     "jax.api_util": Row((), (f"{_DIALECT}.linear_util",)),
     "jax.core": Row(("calque_core",), (f"{_DIALECT}.core",)),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -48,9 +48,12 @@ class Array(metaclass=_ArrayType):
 
 
 class NoMesh:
-    """The mesh of a type, which has none."""
+    """The mesh of a type, which has none, and of a program outside of `set_mesh`."""
 
     empty = True
+    size = 0
+    axis_sizes: tuple[int, ...] = ()
+    shape: ClassVar[dict[str, int]] = {}
     are_all_axes_explicit = are_all_axes_auto = are_all_axes_manual = False
     axis_names: tuple[str, ...] = ()
 
@@ -175,6 +178,7 @@ def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Ca
     """Return `function` with results that are device arrays; options that are None and calque lacks are left out."""
 
     def call(*args: Value, **options: Any) -> Value:
+        args = tuple([x.__jax_array__() if hasattr(type(x), "__jax_array__") else x for x in args])
         if options:
             options = {name: x for name, x in options.items() if not _asks_for_nothing(name, x)}
             if type(options.get("axis")) is list:

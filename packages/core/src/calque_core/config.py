@@ -5,8 +5,7 @@ that it starts meanwhile; `@config.enable_x64(False)` holds for each call of a f
 False)` changes the resting state of every thread.  Settings are part of every cache key, so a change never gives a
 stale result.  Code reads a setting where it uses it, not at import.
 
-`log_compiles`, `captured_constants_bytes` and `traceback_filtering` are reports: messages depend on them and results do
-not, so they are in no key, and to change one compiles nothing anew.
+Read next: `report_settings.py`, on which messages alone depend; `start_requests.py`, for the life of the process.
 """
 
 from __future__ import annotations
@@ -24,8 +23,48 @@ from calque_core.context import (
     here,
 )
 from calque_core.frames.source import where
+from calque_core.report_settings import (
+    captured_constants_bytes,
+    in_place_operators,
+    log_compiles,
+    report,
+    reports,
+    traceback_filtering,
+)
 from calque_core.setting_values import Held, with_report, with_setting
-from calque_core.start_requests import DeviceMemory, request_cpu_devices, request_device_memory, request_platforms
+from calque_core.start_requests import cpu_devices, device_memory, platforms
+
+__all__ = [
+    "captured_constants_bytes",
+    "checking_leaks",
+    "checks",
+    "cpu_devices",
+    "current",
+    "debug_infs",
+    "debug_nans",
+    "default_device",
+    "default_dtype_bits",
+    "default_matmul_precision",
+    "default_prng_impl",
+    "device_memory",
+    "disable_jit",
+    "enable_checks",
+    "enable_x64",
+    "get_mesh",
+    "in_place_operators",
+    "known_indices",
+    "known_operations",
+    "log_compiles",
+    "numpy_dtype_promotion",
+    "numpy_rank_promotion",
+    "platforms",
+    "report",
+    "reports",
+    "scope",
+    "set_mesh",
+    "traceback_filtering",
+    "update",
+]
 
 
 class scope(Held):
@@ -55,22 +94,6 @@ def _refuse_in_trace_of_32_bits() -> None:
         )
 
 
-class report(Held):
-    """Hold one report setting for a `with` block."""
-
-    __slots__ = ()
-
-    def __init__(self, name: str, value: Any) -> None:
-        self.name, self.value = name, value
-        with_report(here().reports, name, value)  # refuses the value here, not at the `with`
-        super().__init__()
-
-    def __enter__(self) -> None:
-        super().__enter__()
-        inner: Any = self.inner
-        inner.reports = with_report(inner.reports, self.name, self.value)
-
-
 def current() -> Settings:
     """Return the settings of the calling task.
 
@@ -79,16 +102,6 @@ def current() -> Settings:
     True
     """
     return here().settings
-
-
-def reports() -> Reports:
-    """Return the report settings of the calling task.
-
-    >>> from calque_core.config import reports
-    >>> reports().log_compiles
-    False
-    """
-    return here().reports
 
 
 def enable_x64(value: bool = True) -> scope:
@@ -192,21 +205,6 @@ def debug_infs(value: bool = True) -> scope:
     True
     """
     return scope("debug_infs", value)
-
-
-def traceback_filtering(value: str) -> report:
-    """Hide calque's own frames from tracebacks ("remove_frames", the default), or show all ("off"), for a `with` block.
-
-    An error keeps its whole traceback: `calque_core.full_traceback(error)` returns it.  Frames of other libraries are
-    hidden too, once `register_internal_folder` has their folders.
-    Raises: ValueError if `value` is neither.
-
-    >>> from calque_core.config import reports, traceback_filtering
-    >>> with traceback_filtering("off"):
-    ...     reports().traceback_filtering
-    'off'
-    """
-    return report("traceback_filtering", value)
 
 
 def disable_jit(value: bool = True) -> scope:
@@ -371,85 +369,6 @@ def get_mesh() -> Any:
     AbstractMesh('i': 2)
     """
     return current().mesh
-
-
-def cpu_devices(count: int) -> None:
-    """Let the backend offer `count` devices on the host's processor, for the life of the process.
-
-    Call it before the first use of `jit`, of `device_put` and of `devices`.  It serves to test programs of several
-    devices on one machine.
-    Raises: ValueError if `count` is not a positive integer; RuntimeError if a backend has started with another number.
-
-    >>> from calque_core.config import cpu_devices
-    >>> cpu_devices(0)
-    Traceback (most recent call last):
-    ValueError: cpu_devices got 0. Use an integer of at least 1.
-    """
-    request_cpu_devices(count)
-
-
-def platforms(*names: str) -> None:
-    """Let the backend use these platforms alone, the first of them by default, for the life of the process.
-
-    Without this call the default is the first accelerator that starts, or else "cpu", and an accelerator that cannot
-    start is a line of the log.  A platform that is named here must start.  Call it before the first use of `jit`, of
-    `device_put` and of `devices`.
-    Raises: TypeError if a name is no string; ValueError without names; RuntimeError if a backend has started on other
-    platforms.  The first use raises RuntimeError, with the cause, if a platform cannot start.
-
-    >>> from calque_core.config import platforms
-    >>> platforms()
-    Traceback (most recent call last):
-    ValueError: platforms got no name. Name at least one platform, such as platforms('cpu').
-    """
-    request_platforms(names)
-
-
-def device_memory(
-    *, preallocate: bool | None = None, fraction: float | None = None, allocator: str | None = None
-) -> None:
-    """Choose how a GPU reserves its memory, for the life of the process; None leaves the choice to the platform.
-
-    With `preallocate`, the backend takes the `fraction` of the memory at its start; otherwise it takes memory as it
-    needs it, up to that fraction.  `allocator` is "default", "platform" (slow: frees at once), "bfc", "cuda_async" or
-    "vmm".  Call it before the first use of `jit`, of `device_put` and of `devices`.
-    Raises: ValueError for other values; RuntimeError if a GPU has started otherwise.
-
-    >>> from calque_core.config import device_memory
-    >>> device_memory(fraction=1.5)
-    Traceback (most recent call last):
-    ValueError: device_memory got fraction=1.5. Use a number above 0, and 1 at most.
-    """
-    request_device_memory(DeviceMemory(preallocate, fraction, allocator))
-
-
-def log_compiles(value: bool = True) -> report:
-    """Log each trace and each compilation of jitted functions, with its time and its reason, for a `with` block.
-
-    The messages are warnings of the logger "calque" of Python's `logging`, so that they show without more ado.
-    Raises: ValueError if `value` is not a bool.
-
-    >>> from calque_core.config import log_compiles, reports
-    >>> with log_compiles():
-    ...     reports().log_compiles
-    True
-    """
-    return report("log_compiles", value)
-
-
-def captured_constants_bytes(value: int | None) -> report:
-    """Set the size from which a compiled program's captured constants are reported, for a `with` block; None: never.
-
-    The size, 2 GB by default, is that of all constants of a program.  The message is a warning of the logger "calque"
-    of Python's `logging`, and names the lines that use the largest constants.
-    Raises: ValueError if `value` is neither None nor an int from 0 on.
-
-    >>> from calque_core.config import captured_constants_bytes, reports
-    >>> with captured_constants_bytes(10**6):
-    ...     reports().captured_constants_bytes
-    1000000
-    """
-    return report("captured_constants_bytes", value)
 
 
 def update(name: str, value: Any) -> None:

@@ -3,7 +3,7 @@
 One idea: a backend reads a request once, when it starts, and notes the values with which it started; a later request
 for other values is refused, because it could no longer come true.
 
-Read next: `config.py`, whose functions make the requests; `backends.py`.
+Read next: `config.py`, where users find the functions that ask; `backends.py`.
 """
 
 from __future__ import annotations
@@ -61,10 +61,17 @@ _memory: Request[DeviceMemory] = Request("device_memory", repr)
 # The number of devices on the host's processor
 
 
-def request_cpu_devices(count: int) -> None:
-    """Let a backend that starts later offer `count` devices on the host's processor.
+def cpu_devices(count: int) -> None:
+    """Let the backend offer `count` devices on the host's processor, for the life of the process.
 
+    Call it before the first use of `jit`, of `device_put` and of `devices`.  It serves to test programs of several
+    devices on one machine.
     Raises: ValueError if `count` is not a positive integer; RuntimeError if a backend has started with another number.
+
+    >>> from calque_core.config import cpu_devices
+    >>> cpu_devices(0)
+    Traceback (most recent call last):
+    ValueError: cpu_devices got 0. Use an integer of at least 1.
     """
     if not _is_positive(count):
         raise ValueError(f"cpu_devices got {count!r}. Use an integer of at least 1.")
@@ -96,11 +103,19 @@ def fix_cpu_devices(count: int) -> None:
 # Platforms
 
 
-def request_platforms(names: tuple[str, ...]) -> None:
-    """Let a backend that starts later use these platforms alone, the first by default.
+def platforms(*names: str) -> None:
+    """Let the backend use these platforms alone, the first of them by default, for the life of the process.
 
+    Without this call the default is the first accelerator that starts, or else "cpu", and an accelerator that cannot
+    start is a line of the log.  A platform that is named here must start.  Call it before the first use of `jit`, of
+    `device_put` and of `devices`.
     Raises: TypeError if a name is no string; ValueError without names; RuntimeError if a backend has started on other
-    platforms.
+    platforms.  The first use raises RuntimeError, with the cause, if a platform cannot start.
+
+    >>> from calque_core.config import platforms
+    >>> platforms()
+    Traceback (most recent call last):
+    ValueError: platforms got no name. Name at least one platform, such as platforms('cpu').
     """
     for name in names:
         if not isinstance(name, str):
@@ -128,18 +143,28 @@ def fix_platforms(names: tuple[str, ...]) -> None:
 # Memory
 
 
-def request_device_memory(memory: DeviceMemory) -> None:
-    """Let an accelerator that starts later reserve its memory so.
+def device_memory(
+    *, preallocate: bool | None = None, fraction: float | None = None, allocator: str | None = None
+) -> None:
+    """Choose how a GPU reserves its memory, for the life of the process; None leaves the choice to the platform.
 
-    Raises: ValueError for a fraction outside (0, 1] or an unknown allocator; RuntimeError if one has started otherwise.
+    With `preallocate`, the backend takes the `fraction` of the memory at its start; otherwise it takes memory as it
+    needs it, up to that fraction.  `allocator` is "default", "platform" (slow: frees at once), "bfc", "cuda_async" or
+    "vmm".  Call it before the first use of `jit`, of `device_put` and of `devices`.
+    Raises: ValueError for other values; RuntimeError if a GPU has started otherwise.
+
+    >>> from calque_core.config import device_memory
+    >>> device_memory(fraction=1.5)
+    Traceback (most recent call last):
+    ValueError: device_memory got fraction=1.5. Use a number above 0, and 1 at most.
     """
-    if not (memory.preallocate is None or isinstance(memory.preallocate, bool)):
-        raise ValueError(f"device_memory got preallocate={memory.preallocate!r}. Use True or False.")
-    if memory.fraction is not None and not (isinstance(memory.fraction, (int, float)) and 0 < memory.fraction <= 1):
-        raise ValueError(f"device_memory got fraction={memory.fraction!r}. Use a number above 0, and 1 at most.")
-    if memory.allocator not in (None, *ALLOCATORS):
-        raise ValueError(f"device_memory got allocator={memory.allocator!r}. Use one of: {', '.join(ALLOCATORS)}.")
-    _memory.ask(memory)
+    if not (preallocate is None or isinstance(preallocate, bool)):
+        raise ValueError(f"device_memory got preallocate={preallocate!r}. Use True or False.")
+    if fraction is not None and not (isinstance(fraction, (int, float)) and 0 < fraction <= 1):
+        raise ValueError(f"device_memory got fraction={fraction!r}. Use a number above 0, and 1 at most.")
+    if allocator not in (None, *ALLOCATORS):
+        raise ValueError(f"device_memory got allocator={allocator!r}. Use one of: {', '.join(ALLOCATORS)}.")
+    _memory.ask(DeviceMemory(preallocate, fraction, allocator))
 
 
 def requested_device_memory() -> DeviceMemory:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import calque_autodiff
 from calque_core import Primitive, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, lax
 
 __all__ = [
-    "JVPTracer", "UndefinedPrimal", "Zero", "add_jaxvals", "add_jaxvals_p", "deflinear2", "get_primitive_transpose",
-    "instantiate_zeros", "stop_gradient_p", "zeros_like_aval",
+    "JVPTracer", "UndefinedPrimal", "Zero", "add_jaxvals", "add_jaxvals_p", "deflinear", "deflinear2",
+    "get_primitive_transpose", "instantiate_zeros", "stop_gradient_p", "zeros_like_aval",
 ]  # fmt: skip
 
 
@@ -27,6 +28,11 @@ class JVPTracer(metaclass=_TracerType):
 add_jaxvals = add_tangents
 add_jaxvals_p = lax.add_p
 deflinear2 = calque_autodiff.deflinear
+
+
+def deflinear(primitive: Any, transpose_rule: Callable[..., Any]) -> None:
+    """Declare a primitive linear, with a transpose rule of the cotangent alone."""
+    deflinear2(primitive, lambda x_bar, *operands, **params: transpose_rule(x_bar, **params))
 
 
 # calque's stop_gradient is a function with a rule of its own: rules of this primitive are kept, and never asked for.

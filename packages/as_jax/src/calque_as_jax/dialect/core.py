@@ -9,6 +9,7 @@ from typing import Any
 
 import calque_core
 from calque_as_jax.dialect.types import tangent_type
+from calque_as_jax.keys import KEY_DTYPES, KeyType
 from calque_as_jax.values import NoSharding
 from calque_core import Literal, Var, check_jaxpr, current_trace, typeof
 from calque_core.compat import find_top_trace, raise_to_shaped
@@ -18,10 +19,10 @@ from calque_core.lax import jit_p
 
 __all__ = [
     "Atom", "CallPrimitive", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprTypeError", "Literal", "ParamDict", "Primitive",
-    "ShapedArray", "TraceTag", "Value", "Var", "call_p", "closed_call_p", "concrete_or_error", "eval_jaxpr", "find_top_trace", "get_aval",
-    "get_opaque_trace_state", "jaxpr_as_fun", "mapped_aval", "no_effects", "primal_dtype_to_tangent_dtype",
-    "raise_to_shaped", "set_current_trace", "take_current_trace", "typecheck_jaxpr", "unmapped_aval", "unsafe_am_i_under_a_jit_DO_NOT_USE",
-    "unsafe_am_i_under_a_vmap_DO_NOT_USE", "valid_jaxtype",
+    "ShapedArray", "TraceTag", "Value", "Var", "call_p", "closed_call_p", "concrete_or_error", "eval_jaxpr",
+    "find_top_trace", "get_aval", "get_opaque_trace_state", "jaxpr_as_fun", "mapped_aval", "no_effects",
+    "primal_dtype_to_tangent_dtype", "raise_to_shaped", "set_current_trace", "take_current_trace", "typecheck_jaxpr",
+    "unmapped_aval", "unsafe_am_i_under_a_jit_DO_NOT_USE", "unsafe_am_i_under_a_vmap_DO_NOT_USE", "valid_jaxtype",
 ]  # fmt: skip
 
 Atom = Var | Literal
@@ -37,7 +38,7 @@ class _ShapedArrayType(type):
     """The type of `ShapedArray`: calque's types of arrays are instances."""
 
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, calque_core.ShapedArray)
+        return isinstance(value, (calque_core.ShapedArray, KeyType))
 
     def __call__(cls, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: Any = None, **options: Any) -> Any:
         asked = {name: x for name, x in {"sharding": sharding, **options}.items() if x and type(x) is not NoSharding}
@@ -45,6 +46,9 @@ class _ShapedArrayType(type):
             raise NotImplementedError(
                 f"ShapedArray got {asked}, but types hold no places here. Leave these options out."
             )
+        impl = next((key_dtype.impl for key_dtype in KEY_DTYPES.values() if key_dtype == dtype), None)
+        if impl is not None:
+            return KeyType(tuple(shape), impl)
         return calque_core.ShapedArray(shape, dtype, weak_type)
 
 
@@ -216,7 +220,7 @@ def concrete_or_error(force: Callable[[Any], Any] | None, x: Any, context: str =
 
 def primal_dtype_to_tangent_dtype(dtype: Any) -> Any:
     """Return the dtype of tangents of values of a dtype."""
-    return tangent_type(ShapedArray((), dtype)).dtype
+    return tangent_type(calque_core.ShapedArray((), dtype)).dtype
 
 
 def valid_jaxtype(x: Any) -> bool:

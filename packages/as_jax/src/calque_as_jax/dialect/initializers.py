@@ -28,7 +28,12 @@ def _making(factory: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
-_FACTORIES = [name for name in dir(ours) if not name.startswith("_") and name not in ("ones", "zeros")]
-globals().update({name: _making(getattr(ours, name)) for name in _FACTORIES})
 ones, zeros = with_arrays(ours.ones), with_arrays(ours.zeros)
-__all__ += [name for name in _FACTORIES if name in globals()]
+_FACTORIES = frozenset(dir(ours)) - {"ones", "zeros"}
+__all__ += [name for name in _FACTORIES if not name.startswith("_")]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FACTORIES or name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    return _making(getattr(ours, name))

@@ -8,12 +8,13 @@ import numpy as np
 
 import calque.lax as clax
 import calque.numpy as cnp
+from calque_as_jax.keys import KeyDtype
 from calque_as_jax.values import Array, NoSharding, to_arrays, with_arrays
 from calque_core import typeof
 
 __all__ = [
     "ComplexWarning", "asarray", "cumprod", "cumsum", "einsum", "load", "ndarray", "reciprocal",
-    "take", "take_along_axis", "vectorize",
+    "result_type", "take", "take_along_axis", "vectorize",
 ]  # fmt: skip
 
 ndarray = Array
@@ -95,6 +96,16 @@ def einsum(*operands: Any, _dot_general: Any = None, out_sharding: Any = None, *
     if out_sharding is not None and type(out_sharding) is not NoSharding:
         raise NotImplementedError(f"einsum got out_sharding={out_sharding}. Use jax.lax.with_sharding_constraint.")
     return _einsum(*operands, **options)
+
+
+def result_type(*args: Any) -> Any:
+    """Return the dtype to which the operands promote; that of keys for one array of keys.
+
+    >>> result_type(1.0, np.int8(1))
+    dtype('float32')
+    """
+    dtype = getattr(args[0], "dtype", args[0]) if len(args) == 1 else None
+    return dtype if isinstance(dtype, KeyDtype) else cnp.result_type(*args)
 
 
 def vectorize(pyfunc: Any, *, excluded: Any = frozenset(), signature: str | None = None) -> Any:

@@ -1,7 +1,7 @@
-"""`jax.example_libraries.optimizers`: rules that move parameters along gradients, each a triple of functions.
+"""`jax.example_libraries.optimisers`: rules that move parameters along gradients, each a triple of functions.
 
-One idea: a rule is written for one array, `init(x)`, `update(i, g, state)` and `params(state)`, and applied to each leaf
-of a pytree; the state of a tree has the states of its leaves.
+One idea: a rule is written for one array, `init(x)`, `update(i, g, state)` and `params(state)`, and applied to each
+leaf of a pytree; the state of a tree has the states of its leaves.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ register_pytree_node(OptimizerState, lambda state: (state.leaves, state.tree), l
 
 
 def optimizer(maker: Callable[..., Rule]) -> Callable[..., Optimizer]:
-    """Return the maker of a rule for one array as a maker of an optimizer of pytrees.
+    """Return the maker of a rule for one array as a maker of an optimiser of pytrees.
 
     >>> init, update, params = sgd(0.1)
     >>> params(update(0, {"x": 1.0}, init({"x": 2.0})))
@@ -86,14 +86,14 @@ def _inverse_root(x: Any) -> Any:
 
 @optimizer
 def sgd(step_size: Any) -> Rule:
-    """Return an optimizer that moves against the gradient."""
+    """Return an optimiser that moves against the gradient."""
     step = make_schedule(step_size)
     return lambda x: x, lambda i, g, x: x - step(i) * g, lambda x: x
 
 
 @optimizer
 def momentum(step_size: Any, mass: float) -> Rule:
-    """Return an optimizer that moves by a velocity, which sums gradients.  Source: Polyak (1964)."""
+    """Return an optimiser that moves by a velocity, which sums gradients.  Source: Polyak (1964)."""
     step = make_schedule(step_size)
 
     def update(i: Any, g: Any, state: Any) -> Any:
@@ -106,7 +106,7 @@ def momentum(step_size: Any, mass: float) -> Rule:
 
 @optimizer
 def nesterov(step_size: Any, mass: float) -> Rule:
-    """Return an optimizer that looks ahead along its velocity.  Source: Nesterov (1983)."""
+    """Return an optimiser that looks ahead along its velocity.  Source: Nesterov (1983)."""
     step = make_schedule(step_size)
 
     def update(i: Any, g: Any, state: Any) -> Any:
@@ -119,7 +119,7 @@ def nesterov(step_size: Any, mass: float) -> Rule:
 
 @optimizer
 def adagrad(step_size: Any, momentum: float = 0.9) -> Rule:
-    """Return an optimizer that divides by the root of summed squares.  Source: Duchi, Hazan & Singer (2011)."""
+    """Return an optimiser that divides by the root of summed squares.  Source: Duchi, Hazan & Singer (2011)."""
     step = make_schedule(step_size)
 
     def update(i: Any, g: Any, state: Any) -> Any:
@@ -133,7 +133,7 @@ def adagrad(step_size: Any, momentum: float = 0.9) -> Rule:
 
 @optimizer
 def rmsprop(step_size: Any, gamma: float = 0.9, eps: float = 1e-8) -> Rule:
-    """Return an optimizer that divides by the root of a mean square.  Source: Tieleman & Hinton (2012)."""
+    """Return an optimiser that divides by the root of a mean square.  Source: Tieleman & Hinton (2012)."""
     step = make_schedule(step_size)
 
     def update(i: Any, g: Any, state: Any) -> Any:
@@ -189,7 +189,7 @@ def adamax(step_size: Any, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8
 
 @optimizer
 def sm3(step_size: Any, momentum: float = 0.9) -> Rule:
-    """Return an optimizer that keeps one sum of squares per index of each axis.  Source: Anil et al. (2019), SM3-II."""
+    """Return an optimiser that keeps one sum of squares per index of each axis.  Source: Anil et al. (2019), SM3-II."""
     step = make_schedule(step_size)
 
     def init(x: Any) -> Any:
@@ -237,7 +237,7 @@ def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
     boundaries, values = cnp.asarray(boundaries), cnp.asarray(values)
     if boundaries.ndim != 1 or values.shape != (len(boundaries) + 1,):
         raise ValueError(f"{len(boundaries)} boundaries have {values.shape} values. Give one value more, in one axis.")
-    return lambda i: values[cnp.sum(i > boundaries)]
+    return lambda i: cnp.take(values, cnp.sum(i > boundaries))
 
 
 def make_schedule(step_size: Any) -> Schedule:

@@ -96,4 +96,4 @@ def trace_to_jaxpr_nounits(
         PartialVal(next(types), None) if unknown else PartialVal(None, x)
         for x, unknown in zip(outs, is_unknown, strict=True)
     ]
-    return jaxpr, results, jaxpr.consts
+    return jaxpr, results, list(jaxpr.consts)

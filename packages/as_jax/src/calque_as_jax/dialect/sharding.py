@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 import calque
-from calque_core import Mesh
-from calque_core.config import get_mesh
+from calque_as_jax.values import NoMesh
+from calque_core import Mesh, config
 from calque_xla_backend import NamedSharding, devices
 
-__all__ = ["AxisType", "Format", "Mesh", "PositionalSharding", "create_device_mesh", "get_abstract_mesh", "make_mesh"]
+__all__ = [
+    "AxisType", "Format", "Mesh", "PositionalSharding", "create_device_mesh", "get_abstract_mesh", "get_mesh",
+    "make_mesh",
+]  # fmt: skip
 
 
 class AxisType(enum.Enum):
@@ -25,6 +28,11 @@ class AxisType(enum.Enum):
 
 
 PositionalSharding = NamedSharding
+
+
+def get_mesh() -> Any:
+    """Return the mesh of the block `set_mesh`, or an empty one."""
+    return config.current().mesh or NoMesh()
 
 
 get_abstract_mesh = get_mesh

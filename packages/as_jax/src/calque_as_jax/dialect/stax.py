@@ -12,8 +12,8 @@ from typing import Any
 import calque.nn as cnn
 import calque.numpy as cnp
 import calque.random as crandom
-from calque_as_jax.dialect.initializers import glorot_normal, normal
-from calque_as_jax.values import to_arrays
+from calque.nn import initializers
+from calque_as_jax.values import to_arrays, with_arrays
 
 __all__ = [
     "Dense", "Dropout", "Elu", "Exp", "FanInConcat", "FanInSum", "FanOut", "Flatten", "Gelu", "Identity", "LeakyRelu",
@@ -30,7 +30,8 @@ def _without_params(shape: Callable[[Any], Any], apply: Callable[..., Any]) -> L
 
 def Dense(out_dim: int, W_init: Any = None, b_init: Any = None) -> Layer:
     """Return a layer of a product with a matrix, and a sum with a vector."""
-    w_init, b_init = W_init or glorot_normal(), b_init or normal()
+    w_init = W_init or with_arrays(initializers.glorot_normal())
+    b_init = b_init or with_arrays(initializers.normal())
 
     def init(key: Any, input_shape: Any) -> Any:
         w_key, b_key = crandom.split(key)

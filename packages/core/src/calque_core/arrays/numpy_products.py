@@ -20,7 +20,7 @@ from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.elementwise.operands import check_dtypes
 from calque_core.ops.elementwise.weakness import strong
-from calque_core.ops.reductions.dot import PrecisionLike
+from calque_core.ops.reductions.precision import PrecisionLike
 from calque_core.ops.shapes.broadcast import broadcast_shapes, broadcast_to
 from calque_core.types.array_methods import array_method, array_operation, in_every_size, types_decide
 from calque_core.types.avals import _aval_functions as operand_types

@@ -67,7 +67,8 @@ _CHAPTERS = {
     },
     "Random bits": {"calque_core.ops.shapes.random_bits": "philox_words"},
     "Types and precision of products": {
-        "calque_core.ops.reductions.dot": "check_product_dtypes, stated_precision, sum_dtype, swapped_precision",
+        "calque_core.ops.reductions.dot": "check_product_dtypes, sum_dtype",
+        "calque_core.ops.reductions.precision": "stated_precision, swapped_precision",
     },
     "Memory": {
         "calque_core.memory.captures": "Captures",

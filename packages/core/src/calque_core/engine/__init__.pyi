@@ -70,9 +70,9 @@ from calque_core.types.limits import bit_width as bit_width, highest as highest,
 from calque_core.ops.elementwise.convert import narrow as narrow
 from calque_core.ops.elementwise.weakness import strong as strong, as_declared as as_declared
 from calque_core.ops.shapes.random_bits import philox_words as philox_words
-from calque_core.ops.reductions.dot import (
-    check_product_dtypes as check_product_dtypes, stated_precision as stated_precision, sum_dtype as sum_dtype,
-    swapped_precision as swapped_precision,
+from calque_core.ops.reductions.dot import check_product_dtypes as check_product_dtypes, sum_dtype as sum_dtype
+from calque_core.ops.reductions.precision import (
+    stated_precision as stated_precision, swapped_precision as swapped_precision,
 )
 from calque_core.memory.captures import Captures as Captures
 from calque_core.memory.separate import (
@@ -212,9 +212,9 @@ __all__ = [
     "has_tangent", "with_leading_axis", "without_leading_axis", "with_axis_at", "without_axis_at", "leading_size",
     "lower_avals", "tangent_arrays", "SCALAR_TYPES", "scalar_dtype", "native_array", "dtype_name", "kind_of",
     "SHORT_DTYPES", "REFUSED_DTYPES", "ML_DTYPES", "short_dtype", "has_short_dtype", "as_stand_in", "stand_in_of",
-    "bit_width", "highest", "lowest", "narrow", "strong", "philox_words", "check_product_dtypes", "stated_precision",
-    "sum_dtype", "swapped_precision", "Captures", "copy_shared", "copy_writable", "copied_where_exposed", "Uncopied",
-    "zero_of", "zeros_of", "undefined_of", "with_integer_zeros", "Mask", "NOT_LINEAR", "not_transposed",
+    "bit_width", "highest", "lowest", "narrow", "strong", "philox_words", "check_product_dtypes", "sum_dtype",
+    "stated_precision", "swapped_precision", "Captures", "copy_shared", "copy_writable", "copied_where_exposed",
+    "Uncopied", "zero_of", "zeros_of", "undefined_of", "with_integer_zeros", "Mask", "NOT_LINEAR", "not_transposed",
     "align_operands", "axes_in_batch", "batch_size", "with_entry", "results_of", "gives_lists", "advance_rule_epoch",
     "forget_with_rules", "late_names", "import_at_rest", "FACADE", "facade_fault", "install_advice", "install_command",
     "has_jaxpr", "jaxprs_outside", "nested_jaxprs", "rebuild", "join_constants", "captured_tracers", "bytes_text",

@@ -24,7 +24,8 @@ import numpy as np
 from calque_core.frames.tracebacks import inside_boundary
 
 _PACKAGES = ("numpy", "math", "operator", "calque", "calque_core", "calque_numpy")
-_WITH_STATE = ("numpy.random", "numpy.testing", "calque_core.testing", "calque_core.config")
+_SETTINGS = ("calque_core.config", "calque_core.report_settings", "calque_core.start_requests")
+_WITH_STATE = ("numpy.random", "numpy.testing", "calque_core.testing", *_SETTINGS)
 _IMMUTABLE = (bool, int, float, complex, str, bytes, NoneType, EllipsisType)
 _PURE = frozenset((
     "abs", "all", "any", "bool", "complex", "dict", "divmod", "enumerate", "float", "frozenset", "int", "isinstance",

@@ -96,10 +96,8 @@ _CHAPTERS = {
         ),
     },
     "dot": {
-        "calque_core.ops.reductions.dot": (
-            "dot_general, dot, batch_matmul, dot_general_p, Precision, PrecisionLike, Precisions, ProductPrecision, "
-            "DotDimensionNumbers"
-        ),
+        "calque_core.ops.reductions.dot": ("dot_general, dot, batch_matmul, dot_general_p, DotDimensionNumbers"),
+        "calque_core.ops.reductions.precision": "Precision, PrecisionLike, Precisions, ProductPrecision",
         "calque_core.ops.reductions.dot_algorithms": "DotAlgorithm, DotAlgorithmPreset",
         "calque_core.ops.reductions.ragged_dot": "RaggedDotDimensionNumbers, ragged_dot, ragged_dot_general",
     },

@@ -93,8 +93,11 @@ from calque_core.ops.reductions.cumulative import (
 )
 from calque_core.ops.reductions.dot import (
     dot_general as dot_general, dot as dot, batch_matmul as batch_matmul, dot_general_p as dot_general_p,
+    DotDimensionNumbers as DotDimensionNumbers,
+)
+from calque_core.ops.reductions.precision import (
     Precision as Precision, PrecisionLike as PrecisionLike, Precisions as Precisions,
-    ProductPrecision as ProductPrecision, DotDimensionNumbers as DotDimensionNumbers,
+    ProductPrecision as ProductPrecision,
 )
 from calque_core.ops.reductions.dot_algorithms import (
     DotAlgorithm as DotAlgorithm, DotAlgorithmPreset as DotAlgorithmPreset,
@@ -221,7 +224,7 @@ __all__ = [
     "reduce_sum_p", "reduce_prod_p", "reduce_max_p", "reduce_min_p", "reduce_and_p", "reduce_or_p", "reduce_xor_p",
     "argmax_p", "argmin_p", "reduce", "reduce_p", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "cumsum_p",
     "cumprod_p", "cummax_p", "cummin_p", "cumlogsumexp_p", "dot_general", "dot", "batch_matmul", "dot_general_p",
-    "Precision", "PrecisionLike", "Precisions", "ProductPrecision", "DotDimensionNumbers", "DotAlgorithm",
+    "DotDimensionNumbers", "Precision", "PrecisionLike", "Precisions", "ProductPrecision", "DotAlgorithm",
     "DotAlgorithmPreset", "RaggedDotDimensionNumbers", "ragged_dot", "ragged_dot_general", "dynamic_slice",
     "dynamic_update_slice", "dynamic_slice_in_dim", "dynamic_update_slice_in_dim", "dynamic_index_in_dim",
     "dynamic_update_index_in_dim", "index_take", "dynamic_slice_p", "dynamic_update_slice_p", "GatherDimensionNumbers",

@@ -30,7 +30,7 @@ RECORDS = {
     "Either": "calque_autodiff.checkpoint_policies",
 }
 ENUMS = {
-    "Precision": "calque_core.ops.reductions.dot",
+    "Precision": "calque_core.ops.reductions.precision",
     "DotAlgorithmPreset": "calque_core.ops.reductions.dot_algorithms",
     "GatherScatterMode": f"{_DIMENSIONS}.windows",
     "RoundingMethod": "calque_core.ops.elementwise.rounding",

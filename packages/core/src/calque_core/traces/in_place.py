@@ -2,8 +2,8 @@
 
 One idea: NumPy changes an array in place, for every name that refers to it; a tracer cannot change.  So an object that
 explains the refusal replaces the trace of the tracer and of the tracers that it views.  Numbers, of rank 0, keep their
-traces: Python rebinds the name.  So do all tracers while the setting `in_place_operators` is "rebind", for programs whose
-arrays never change, such as those written for jax.
+traces: Python rebinds the name.  So do all tracers while the setting `in_place_operators` is "rebind", for programs
+whose arrays never change, such as those written for jax.
 """
 
 # ruff: noqa: N807  (methods are functions here: array_methods.py says why)

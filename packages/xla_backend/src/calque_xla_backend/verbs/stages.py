@@ -16,8 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jaxlib.mlir import ir
-
 from calque_core import CapturedConstant, Jaxpr, api_boundary, captured_constants
 from calque_core.engine import (
     HostCall,

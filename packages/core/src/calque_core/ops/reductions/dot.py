@@ -7,24 +7,18 @@ possible, and then calls `matmul`, which uses the BLAS; batches of vectors alone
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum
 from functools import cache, lru_cache, partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from calque_core.context import here
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.elementwise.convert import convert_element_type
 from calque_core.ops.elementwise.operands import check_dtypes
-from calque_core.ops.reductions.dot_algorithms import (
-    Algorithm,
-    DotAlgorithmPreset,
-    algorithm_dtypes,
-    algorithm_of,
-)
+from calque_core.ops.reductions.dot_algorithms import DotAlgorithmPreset, algorithm_dtypes, algorithm_of
+from calque_core.ops.reductions.precision import Precision, PrecisionLike, ProductPrecision, stated_precision
 from calque_core.ops.shapes.axes import canonical_axis, integers
 from calque_core.ops.shapes.create import dtype_argument
 from calque_core.ops.shapes.shape import of_one_dtype
@@ -39,29 +33,6 @@ Value = Any
 Params = dict[str, Any]
 DotDimensionNumbers = tuple[tuple[Shape, Shape], tuple[Shape, Shape]]
 StatedDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
-
-
-class Precision(Enum):
-    """The precision in which an accelerator multiplies: float32 by few bits, by more, or by all of them.
-
-    Processors that have one precision only, as CPUs do, use that.
-
-    >>> from calque_core.lax import Precision
-    >>> Precision("high")
-    <Precision.HIGH: 'high'>
-    """
-
-    DEFAULT = "default"
-    HIGH = "high"
-    HIGHEST = "highest"
-
-
-Precisions = tuple[Precision, Precision]
-PrecisionLike = Precision | str | Sequence[Precision | str] | Algorithm | None
-ProductPrecision = Precisions | Algorithm
-_OTHER_NAMES = {  # of dtypes in which an accelerator computes
-    "fastest": "default", "bfloat16": "default", "tensorfloat32": "high", "bfloat16_3x": "high", "float32": "highest",
-}  # fmt: skip
 
 dot_general_p = in_every_size("code")(Primitive("dot_general", linearity="bilinear"))
 
@@ -275,55 +246,9 @@ def _product(
     return dot_general_p.bind(lhs, rhs, **params)
 
 
-def swapped_precision(precision: ProductPrecision | None) -> ProductPrecision | None:
-    """Return the precision of a product whose operands are exchanged.
-
-    >>> from calque_core.engine import swapped_precision
-    >>> from calque_core.lax import Precision
-    >>> swapped_precision((Precision.HIGH, Precision.DEFAULT))
-    (<Precision.DEFAULT: 'default'>, <Precision.HIGH: 'high'>)
-    """
-    is_pair = precision is not None and algorithm_of(precision) is None
-    return precision[::-1] if is_pair else precision  # type: ignore[index, return-value]
-
-
 def optional_dtype(dtype: Any) -> np.dtype[Any] | None:
     """Return the argument `preferred_element_type` as a dtype, or None."""
     return None if dtype is None else dtype_argument(dtype)
-
-
-def stated_precision(name: str, precision: PrecisionLike) -> Precisions | None:
-    """Return the precisions of both operands of `name`, by default those of the setting; None if none is stated.
-
-    Raises: as `canonical_precision`.
-
-    >>> from calque_core.engine import stated_precision
-    >>> stated_precision("outer", "high")
-    (<Precision.HIGH: 'high'>, <Precision.HIGH: 'high'>)
-    """
-    if precision is None:
-        precision = here().settings.default_matmul_precision
-    return None if precision is None else canonical_precision(name, precision)
-
-
-def canonical_precision(name: str, precision: PrecisionLike) -> Precisions:
-    """Return the precisions of both operands of `name`.
-
-    Raises: ValueError for anything but a precision, its name, or a pair of them.
-
-    >>> canonical_precision("dot_general", "high")
-    (<Precision.HIGH: 'high'>, <Precision.HIGH: 'high'>)
-    """
-    each = precision if isinstance(precision, (tuple, list)) else (precision, precision)
-    try:
-        lhs, rhs = (Precision(_OTHER_NAMES.get(one, one) if isinstance(one, str) else one) for one in each)
-    except ValueError:
-        names = ", ".join(repr(one.value) for one in Precision)
-        raise ValueError(
-            f"{name}{where()}: precision is {precision!r}. Give a lax.Precision, one of the names {names}, or a "
-            "pair of them."
-        ) from None
-    return lhs, rhs
 
 
 def canonical_dimensions(lhs_ndim: int, rhs_ndim: int, numbers: StatedDimensionNumbers) -> DotDimensionNumbers:

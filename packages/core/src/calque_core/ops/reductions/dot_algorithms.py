@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calque_core.frames.source import where
-from calque_core.types.dtypes import dtype_name, is_float, short_dtype
+from calque_core.types.dtypes import as_dtype, dtype_name, is_float, short_dtype
 from calque_core.types.limits import bit_width
 
 DType = np.dtype[Any]
@@ -76,7 +76,10 @@ def algorithm_of(precision: Any) -> Algorithm | None:
     """Return the algorithm that the argument `precision` of a product is or names; None if it is none."""
     if isinstance(precision, str):
         return DotAlgorithmPreset.__members__.get(precision)
-    return precision if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)) else None
+    if isinstance(precision, DotAlgorithm):  # by names of dtypes, which programs store and print
+        lhs, rhs, sums = (dtype_name(as_dtype(dtype)) for dtype in precision[:3])
+        return DotAlgorithm(lhs, rhs, sums, *precision[3:])
+    return precision if isinstance(precision, DotAlgorithmPreset) else None
 
 
 def algorithm_dtypes(name: str, algorithm: Algorithm, operand: DType, result: DType) -> tuple[DType, DType]:
@@ -89,10 +92,10 @@ def algorithm_dtypes(name: str, algorithm: Algorithm, operand: DType, result: DT
     if not (is_float(operand) and is_float(result)) or "c" in (operand.kind, result.kind):
         raise TypeError(f"{call}: an operand or the result has dtype {dtype_name(operand)}. Give real floats.")
     if isinstance(algorithm, DotAlgorithm):
-        lhs, rhs, sums = (np.dtype(dtype) for dtype in algorithm[:3])
+        lhs, rhs, accumulated = map(as_dtype, algorithm[:3])
         if lhs != rhs:
             raise ValueError(f"{call}: the operands would have two dtypes. Give an algorithm with one.")
-        return lhs, sums
+        return lhs, accumulated
     first, *_, last = algorithm.name.removesuffix("_FAST_ACCUM").split("_")
     if first == "ANY":
         if bit_width(operand) != 8:

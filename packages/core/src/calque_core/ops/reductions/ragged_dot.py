@@ -17,7 +17,8 @@ from calque_core.ops.elementwise.arithmetic import sub
 from calque_core.ops.elementwise.compare import bitwise_and, ge, lt, select
 from calque_core.ops.elementwise.convert import convert_element_type
 from calque_core.ops.reductions.cumulative import cumsum
-from calque_core.ops.reductions.dot import PrecisionLike, canonical_dimensions, dot_general
+from calque_core.ops.reductions.dot import canonical_dimensions, dot_general
+from calque_core.ops.reductions.precision import PrecisionLike
 from calque_core.ops.shapes.axes import canonical_axis
 from calque_core.ops.shapes.broadcast import broadcast_in_dim
 from calque_core.ops.shapes.create import iota, zeros_like
