@@ -8,6 +8,7 @@ from calque_core import (
     JaxprTypeError,
     Primitive,
     ShapedArray,
+    UnexpectedTracerError,
     backends,
     config,
     eval_jaxpr,
@@ -328,8 +329,24 @@ def test_reports_refuse_other_values():
     for value in (-1, 1.5, True):
         with pytest.raises(ValueError, match=r"captured_constants_bytes was set to .* Use a number of bytes, or None"):
             config.captured_constants_bytes(value)
+    with pytest.raises(ValueError, match=r"in_place_operators was set to 'copy'. Use 'refuse' or 'rebind'"):
+        config.in_place_operators("copy")
     with pytest.raises(AttributeError, match=r"Did you mean 'log_compiles'\?"):
         config.update("jax_log_compile", True)
+
+
+def test_an_operator_in_place_rebinds_the_name_where_the_setting_says_so():
+    def f(x):
+        old = x
+        x *= 2.0
+        return old + x
+
+    x = np.ones(2)
+    with config.in_place_operators("rebind"):
+        jaxpr = make_jaxpr(f)(x)
+    np.testing.assert_array_equal(eval_jaxpr(jaxpr, jaxpr.consts, x)[0], [3.0, 3.0])
+    with pytest.raises(UnexpectedTracerError, match=r"'\*='.* changed its array in place"):
+        make_jaxpr(f)(x)
 
 
 def test_a_setting_decorates_a_function():
