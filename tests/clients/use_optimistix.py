@@ -94,17 +94,3 @@ def test_a_solver_works_step_by_step():
     for _ in range(6):
         y, state, _ = solver.step(f, y, None, {}, state, frozenset())
     assert abs(float(y) - 2**0.5) < 1e-5
-
-
-def test_a_solver_of_the_user():
-    class Damped(optx.AbstractBFGS):
-        rtol: float = 1e-5
-        atol: float = 1e-5
-        norm: object = optx.max_norm
-        use_inverse: bool = False
-        search: optx.AbstractSearch = optx.BacktrackingArmijo()
-        descent: optx.AbstractDescent = optx.NewtonDescent()
-        verbose: frozenset = frozenset()
-
-    found = optx.minimise(lambda x, args: jnp.sum((x - 1.0) ** 4 + x**2), Damped(), jnp.zeros(2), throw=False)
-    assert np.isfinite(found.value).all()

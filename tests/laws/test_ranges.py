@@ -22,12 +22,16 @@ if np.finfo(np.longdouble).maxexp < 16384:
     pytest.skip("right results need long doubles of a wider range than doubles", allow_module_level=True)
 
 import ranges  # noqa: E402
+import ranges_distributions  # noqa: E402
 import ranges_elementwise  # noqa: E402
 import ranges_parameters  # noqa: E402
 import ranges_special  # noqa: E402
 from ranges_exceptions import ALLOWANCES, COMPILED, EVALUATED, WAYS, Allowance  # noqa: E402
 
-ROWS = {row.name: row for row in [*ranges_elementwise.ROWS, *ranges_special.ROWS, *ranges_parameters.ROWS]}
+ROWS = {
+    row.name: row
+    for row in [*ranges_elementwise.ROWS, *ranges_special.ROWS, *ranges_parameters.ROWS, *ranges_distributions.ROWS]
+}
 THIN = 29  # a run of a sample asks one binade of so many
 
 

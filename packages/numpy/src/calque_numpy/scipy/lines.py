@@ -11,8 +11,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 import calque_special
-from calque_core import lax
+from calque_core import lax, typeof
 from calque_numpy.nn.activations import log1mexp, log_sigmoid
 from calque_numpy.scipy.distributions import Family, Formulas, continuous, mirror_image, symmetric
 from calque_numpy.scipy.gammas import betaln
@@ -30,9 +32,9 @@ def _log1p_square(z: Value) -> Value:
     """Return log(1 + z**2), also where the square overflows."""
     size = abs(z)
     is_far = size > 1.0
-    inverse = lax.reciprocal(lax.select(is_far, size, 1.0))
-    near = lax.select(is_far, 0.0, z)
-    return lax.select(is_far, lax.log1p(inverse * inverse) - 2.0 * lax.log(inverse), lax.log1p(near * near))
+    far, near = lax.select(is_far, size, 1.0), lax.select(is_far, 0.0, z)
+    inverse = lax.reciprocal(far)
+    return lax.select(is_far, lax.log1p(inverse * inverse) + 2.0 * lax.log(far), lax.log1p(near * near))
 
 
 norm = symmetric(
@@ -128,23 +130,29 @@ gennorm = symmetric(
 _FAR = 40.0  # exp(-y) is below an ulp of y
 
 
+def _rate(y: Value) -> Value:
+    """Return exp(-y), bounded: exp(-rate) is 0 long before, and its derivative is no product with infinity."""
+    return lax.exp(lax.min(-y, _FAR))
+
+
 def _gumbel_logsf(y: Value) -> Value:
     """Return log(1 - exp(-exp(-y))), which is -y for large y."""
     is_far = y > _FAR
-    return lax.select(is_far, -y, log1mexp(lax.exp(-lax.select(is_far, 0.0, y))))
+    return lax.select(is_far, -y, log1mexp(_rate(lax.select(is_far, 0.0, y))))
 
 
 def _gumbel_logpdf(y: Value) -> Value:
-    rate = lax.exp(-y)
-    return lax.select(rate == math.inf, -math.inf, -y - rate)
+    is_over = -y > math.log(float(np.finfo(typeof(y).dtype).max))
+    inner = lax.select(is_over, 0.0, y)
+    return lax.select(is_over, -math.inf, -inner - lax.exp(-inner))
 
 
 _GUMBEL: Formulas = {
     "logpdf": _gumbel_logpdf,
     "logcdf": lambda y: -lax.exp(-y),
-    "sf": lambda y: -lax.expm1(-lax.exp(-y)),
+    "sf": lambda y: -lax.expm1(-_rate(y)),
     "logsf": _gumbel_logsf,
-    "cdf": lambda y: lax.exp(-lax.exp(-y)),
+    "cdf": lambda y: lax.exp(-_rate(y)),
     "ppf": lambda q: -lax.log(-lax.log(q)),
     "isf": lambda q: -lax.log(-lax.log1p(-q)),
 }

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -49,7 +49,7 @@ _default: list[str] = []  # the default platform, once it is chosen
 def platforms() -> list[str]:
     """Return the platforms that this process may use.  Raises: RuntimeError for a request of an unknown one."""
     known = [*usable_plugins(), CPU]
-    return [_canonical(name, known, f"config.platforms got {name!r}") for name in requested_platforms()] or known
+    return [_canonical(name, known, lambda: "config.platforms got ") for name in requested_platforms()] or known
 
 
 def default_platform() -> str:
@@ -139,16 +139,18 @@ def devices_of(platform: str, caller: str) -> list[Device]:
 
     Raises: RuntimeError, in the name of `caller`, if there is no such platform, or if it does not start.
     """
-    return local_devices(_canonical(platform, platforms(), f"{caller}{where()} got backend={platform!r}"))
+    return local_devices(_canonical(platform, platforms(), lambda: f"{caller}{where()} got backend="))
 
 
-def _canonical(platform: str, known: list[str], request: str) -> str:
+def _canonical(platform: str, known: list[str], request: Callable[[], str]) -> str:
     """Return the name of a platform, of which "gpu" may be another name.  Raises: RuntimeError with the request."""
     for name in [platform, *_ALIASES.get(platform, ())]:
         if name in known:
             return name
     hint = f" A GPU needs its plugin: {install_command('calque_xla_backend', 'cuda13')}." if platform in GPUS else ""
-    raise RuntimeError(f"{request}, but there is no such device. Use one of: {', '.join(sorted(known))}.{hint}")
+    raise RuntimeError(
+        f"{request()}{platform!r}, but there is no such device. Use one of: {', '.join(sorted(known))}.{hint}"
+    )
 
 
 def platform_of(device: Device) -> str:
