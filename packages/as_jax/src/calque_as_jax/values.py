@@ -176,7 +176,6 @@ def _is_keys(x: Value) -> bool:
 
 def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Callable[..., Any]:
     """Return `function` with results that are device arrays; options that are None and calque lacks are left out."""
-
     reduces = getattr(function, "__name__", "") in _REDUCING
 
     def call(*args: Value, **options: Any) -> Value:
@@ -193,7 +192,8 @@ def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Ca
     return _named(call, function)
 
 
-_REDUCING = frozenset("all amax amin any max mean median min nanmean nansum prod ptp std sum var".split())
+_REDUCING_NAMES = "all amax amin any max mean median min nanmean nansum prod ptp std sum var"
+_REDUCING = frozenset(_REDUCING_NAMES.split())
 _LEFT_OUT = frozenset(("where", "out_sharding", "sharding", "out", "accuracy", "device"))
 
 
