@@ -112,6 +112,7 @@ def test_values_with_jax_array_a_size_as_shape_and_a_list_of_axes():
             return jnp.asarray(X)
 
     np.testing.assert_allclose(jnp.mean(Boxed(), axis=[0, 1]), X.mean(), rtol=1e-6)
+    np.testing.assert_allclose(jnp.var(X, [0]), X.var(axis=0), rtol=1e-6)
     np.testing.assert_array_equal(jax.random.normal(KEY, 3), jax.random.normal(KEY, (3,)))
     assert jax.sharding.get_abstract_mesh().empty
 

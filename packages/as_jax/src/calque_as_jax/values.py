@@ -176,9 +176,12 @@ def _is_keys(x: Value) -> bool:
 
 def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Callable[..., Any]:
     """Return `function` with results that are device arrays; options that are None and calque lacks are left out."""
+    reduces = getattr(function, "__name__", "") in _REDUCING
 
     def call(*args: Value, **options: Any) -> Value:
         args = tuple([x.__jax_array__() if hasattr(type(x), "__jax_array__") else x for x in args])
+        if reduces and len(args) > 1 and type(args[1]) is list:
+            args = (args[0], tuple(args[1]), *args[2:])
         if options:
             options = {name: x for name, x in options.items() if not _asks_for_nothing(name, x)}
             if type(options.get("axis")) is list:
@@ -189,6 +192,8 @@ def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Ca
     return _named(call, function)
 
 
+_REDUCING_NAMES = "all amax amin any max mean median min nanmean nansum prod ptp std sum var"
+_REDUCING = frozenset(_REDUCING_NAMES.split())
 _LEFT_OUT = frozenset(("where", "out_sharding", "sharding", "out", "accuracy", "device"))
 
 
