@@ -58,6 +58,25 @@ def test_a_reference_keeps_its_shape_and_dtype():
     assert new_ref(2).dtype == np.int64
 
 
+def test_an_index_may_be_traced():
+    def histogram(faces, known):
+        counts = new_ref(np.zeros(4, int))
+
+        def count(i, carry):
+            counts[faces[i]] += 1
+            return carry
+
+        lax.fori_loop(0, 4, count, 0)
+        counts.addupdate(10, known)
+        return counts[known], freeze(counts)
+
+    faces, known = np.array([3, 1, 3, 0]), np.array([2, 2])
+    jaxpr = make_jaxpr(histogram)(faces, known)
+    read, counts = eval_jaxpr(jaxpr, jaxpr.consts, faces, known)
+    np.testing.assert_array_equal(read, [20, 20])
+    np.testing.assert_array_equal(counts, [1, 1, 20, 2])
+
+
 def test_the_functions_do_what_the_methods_do():
     box = empty_ref(ShapeDtypeStruct((3,), "int64"))
     ref.set(box, slice(1, None), 4)

@@ -327,7 +327,7 @@ def addupdate(ref: Ref, idx: Any, x: Value) -> None:
 
 
 def _is_whole(index: Any) -> bool:
-    return index is None or index is ... or index == ()
+    return index is None or index is ... or (type(index) is tuple and not index)
 
 
 def _index(index: Any) -> Any:
