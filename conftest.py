@@ -3,11 +3,11 @@
 One idea: a table of cases is written whole, and the mark `sampled` on its test names the parameter that is the row.  A
 run tests at least one case of each row; a hash of the seed and of the case's name decides about its other cases.  The
 seed chooses among the cases and makes none: where the full run passes, every sample passes.  Runs may divide the rows,
-or the modules, among them, as nox lets two Pythons do.
+or the modules, among them, as nox lets two Pythons do; a third of the rows is then left to other days.
 
     pytest tests/laws                              a sample, by today's seed
     pytest tests/laws --sample-seed=2026-11-22     the sample of another day
-    pytest tests/laws --share=1/2                  of that sample the first half of the rows and of divided modules
+    pytest tests/laws --share=1/2                  of that sample a third of the rows and half of the divided modules
     pytest packages/core/tests --modules=1/2       of that sample the first half of the modules
     pytest tests/laws --full                       every case
     pytest "tests/laws/test_x.py::test_y[z]"       tests named on the command line run whole, too
@@ -132,8 +132,14 @@ def sampled(items: Iterable[pytest.Item], seed: str, share: str) -> list[pytest.
     rows: dict[tuple[str, ...], list[pytest.Item]] = {}
     for item in items:
         rows.setdefault(row_of(item), []).append(item)
-    chosen = [row for name, row in rows.items() if len(name) == 1 or is_in_share(share, seed, *name)]
+    chosen = [row for name, row in rows.items() if len(name) == 1 or is_in_share(with_rest(share), seed, *name)]
     return [item for row in chosen for item in drawn(row, keep_of(row[0]), lambda item: (seed, item.nodeid))]
+
+
+def with_rest(share: str) -> str:
+    """Return a share of the rows that leaves a part of them to another day: the shares "1/2" and "2/2" are thirds."""
+    number, count = map(int, share.split("/"))
+    return f"{number}/{count + (count > 1)}"
 
 
 def is_in_share(share: str, *words: str) -> bool:

@@ -30,7 +30,7 @@ PRECISIONS = "the names of precisions of products, which jax has chosen after dt
 ALLOWED = {
     "calque_core/types/dtypes.py": "the table",
     "calque_core/__init__.py": "the package whose dtypes are attributes",
-    "calque_core/ops/reductions/dot.py": PRECISIONS,
+    "calque_core/ops/reductions/precision.py": PRECISIONS,
     "calque_core/ops/reductions/dot_algorithms.py": "the algorithms of products, which jax names after dtypes",
     "calque_core/setting_values.py": PRECISIONS,
     "calque_core/config.py": PRECISIONS,
