@@ -1,5 +1,6 @@
 """Installing and uninstalling, each in a process of its own."""
 
+import importlib
 import importlib.metadata
 import pickle
 import subprocess
@@ -114,6 +115,7 @@ def test_the_program_of_the_module_says_how_it_is_used():
 
 
 def test_functions_of_jax_are_pickled_by_their_names():
+    jax = importlib.import_module("jax")  # other tests have uninstalled the modules that this file imported
     for function in (jax.numpy.sin, jax.nn.gelu, jax.lax.add, jax.numpy.linalg.solve, jax.random.normal, jax.grad):
         assert pickle.loads(pickle.dumps(function)) is function
     assert b"jax.numpy" in pickle.dumps(jax.numpy.sin)

@@ -145,7 +145,7 @@ VALUES = {
 # Of the array API, of JAX, and of products on accelerators; NumPy has no such parameters.
 OURS_ALONE = {
     "descending", "length", "precision", "preferred_element_type", "promote_integers", "size", "strip_zeros",
-    "symmetrize_input", "total_repeat_length", "unroll",
+    "symmetrize_input", "total_repeat_length", "unroll", "wrap_negative_indices",
 }  # fmt: skip
 # The content is open, the arguments are a function's own, or the result is a text.
 ARBITRARY = {np.empty_like, np.apply_along_axis, np.piecewise, np.einsum_path}

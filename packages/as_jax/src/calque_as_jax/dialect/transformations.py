@@ -34,7 +34,7 @@ def _on_arrays(transform: Function) -> Function:
         options.pop("reduce_axes", None)
         return _returning_arrays(transform(fun, *args, **options))
 
-    transformed.__module__ = __name__  # pickled by the name here
+    transformed.__module__ = "jax"  # pickled by the name there
     return transformed
 
 
