@@ -196,12 +196,15 @@ WITH_ALL_SIGNS = ["sqrt", "rsqrt", "reciprocal", "square", "exp", "exp2", "log",
 WITH_ALL_SIGNS += ["asin", "acos", "atan", "asinh", "acosh", "atanh", "abs", "sign", "neg", "conj"]
 # C99 leaves the signs of some zeros open: beside NaN, and for the tangent of two infinite parts
 WITH_ALL_VALUES = ["cos", "cosh", "tan", "tanh"]
+# C99 leaves the sign of an infinity beside NaN open, and C17 made pi/2 of a NaN: releases of NumPy differ
+OPEN_BESIDE_NAN = ["asin", "asinh", "acosh"]
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("name", WITH_ALL_SIGNS)
 def test_special_parts_and_signs_of_zeros_are_those_of_evaluation(name, dtype):
-    assert_compiled_is_evaluation(name, special(dtype).ravel(), ulps=16)
+    z = special(dtype).ravel()
+    assert_compiled_is_evaluation(name, z[~np.isnan(z)] if name in OPEN_BESIDE_NAN else z, ulps=16)
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
