@@ -106,6 +106,7 @@ CASES = [
         for p in (0.25, 1.0, 2.0, 1e3)
     ),
 ]  # fmt: skip
+OF_GAMMAS = {"ball", "beta", "chisquare", "dirichlet", "f", "gamma", "generalized_normal", "loggamma", "t"}
 cases = pytest.mark.parametrize("case", CASES, ids=repr)
 widths = pytest.mark.parametrize("dtype", DTYPES.values(), ids=DTYPES)
 
@@ -131,11 +132,13 @@ def test_numbers_lie_where_they_may(case, dtype):
     assert np.all(case.holds(x, *parameters))
 
 
-@pytest.mark.sampled(keep=0.004)  # a gamma-distributed number compiles for seconds
+@pytest.mark.sampled(keep=0.004)
 @widths
 @cases
-def test_numbers_are_the_same_compiled(case, dtype):
+def test_numbers_are_the_same_compiled(case, dtype, request):
     parameters_of(case, dtype)
+    if case.name in OF_GAMMAS and not request.config.getoption("full"):
+        pytest.skip("numbers made of gamma-distributed ones compile for minutes under jaxlib 0.12: a full run has them")
     args = [np.asarray(x, dtype)[()] for x in case.parameters]
     with np.errstate(over="ignore"):
         want = case.draw(dtype, count=300).astype(np.float64)
