@@ -30,7 +30,7 @@ Function = Callable[..., Any]
 
 
 class OptimizeResults(NamedTuple):
-    """A minimum and how it was found, as `minimize` returns it.
+    """The result of `minimize`: a point, and the end of the search.
 
     `status` is 0 at a point of small gradient, 1 after the most steps, 3 if a step lowered neither value nor gradient,
     and 4 where steps lower the value too little; `success` is True for 0 and 4.  `hess_inv` is the approximation of the

@@ -101,10 +101,10 @@ def odeint(
         args, values = arguments.unflatten(operands)
         slope, back = ravel_pytree(converted(unravel(y), t, *args, *values))
         if back != unravel or typeof(slope).dtype != typeof(y).dtype:
-            got, wanted = (tree_map(typeof, f(x)) for f, x in ((back, slope), (unravel, y)))
+            returned, expected = (tree_map(typeof, f(x)) for f, x in ((back, slope), (unravel, y)))
             raise TypeError(
-                f"{caller}: the function returned {got} for the state {wanted}. Return the types of the state, or "
-                "start with the types that it returns."
+                f"{caller}: the function returned {returned} for the state {expected}. Return the types of the state, "
+                "or start with the types that it returns."
             )
         return slope
 
@@ -172,9 +172,9 @@ def _with_adjoint(velocity: Velocity, control: Control) -> Callable[..., Value]:
         first = zeros_like(ys[0]), [zeros_like(operands[i]) for i in places]
         (a, bars), t_bars = scan(interval, first, (ys[1:], ys_bar[1:], t[:-1], t[1:]), reverse=True)
         start_bar = -(a @ velocity(ys[0], t[0], *operands)).real
-        found = dict(zip(places, bars))
+        bars_by_place = dict(zip(places, bars))
         t_bar = as_dtype(concatenate([start_bar[None], t_bars]), typeof(t).dtype)
-        return a + ys_bar[0], t_bar, *(found.get(i) for i in range(len(operands)))
+        return a + ys_bar[0], t_bar, *(bars_by_place.get(i) for i in range(len(operands)))
 
     path.defvjp(forward, backward, jvp="fwd")
     return path

@@ -88,8 +88,8 @@ def trace_to_jaxpr_nounits(
     with tracing(PartialTrace(current_trace())) as trace:
         args = [value if aval is None else trace.new_arg(aval) for aval, value in pvals]
         outs = list(wrapped.call_wrapped(*args))
-        wanted = [instantiate] * len(outs) if isinstance(instantiate, bool) else instantiate
-        is_unknown = [trace.owns(x) or each for x, each in zip(outs, wanted, strict=True)]
+        is_staged = [instantiate] * len(outs) if isinstance(instantiate, bool) else instantiate
+        is_unknown = [trace.owns(x) or each for x, each in zip(outs, is_staged, strict=True)]
         jaxpr = trace.finish([x for x, unknown in zip(outs, is_unknown, strict=True) if unknown])
     types = iter([x.aval for x in jaxpr.outvars])
     results = [

@@ -204,13 +204,16 @@ def csd(  # noqa: PLR0913, PLR0917  (SciPy's signature)
     powers = conjugate(spectra) * others
     powers = real(powers) if is_one else powers
     dtype = real_dtype(typeof(powers).dtype)
-    weights = as_dtype(plan.window, dtype)
-    scale = 1.0 / (as_dtype(asarray(fs), dtype) * total(weights * weights)) if scaling == "density" else None
-    powers = powers * (1.0 / total(weights) ** 2 if scale is None else scale)
+    powers = powers * _scale(scaling, as_dtype(plan.window, dtype), as_dtype(asarray(fs), dtype))
     if is_onesided:
         powers = powers * as_dtype(_sides(plan.nfft), dtype)
     out = _averaged(powers, average)
     return plan.frequencies(is_onesided, fs, dtype), moveaxis(out, -1, axis)
+
+
+def _scale(scaling: str, weights: Value, fs: Value) -> Value:
+    """Return the factor of powers, by the weights of the window."""
+    return 1.0 / (fs * total(weights * weights)) if scaling == "density" else 1.0 / total(weights) ** 2
 
 
 def _longer(x: Value, n: int) -> Value:

@@ -87,10 +87,11 @@ def promoted_pair(name: str, x: Value, y: Value) -> tuple[Value, Value]:
 def weak_by_kind(x: Value, y: Value) -> tuple[Value, Value]:
     """Return operands without axes, if a weak one has the higher kind, as weak ones of this kind; others unchanged."""
     x_aval, y_aval = typeof(x), typeof(y)
-    given, other = (x_aval, y_aval) if x_aval.weak_type else (y_aval, x_aval)
-    if x_aval.shape or y_aval.shape or other.weak_type or not given.weak_type or reaches(given.dtype, other.dtype):
+    number_aval, other = (x_aval, y_aval) if x_aval.weak_type else (y_aval, x_aval)
+    is_weaker = number_aval.weak_type and not other.weak_type and not reaches(number_aval.dtype, other.dtype)
+    if x_aval.shape or y_aval.shape or not is_weaker:
         return x, y
-    kind = scalar_kind(given)
+    kind = scalar_kind(number_aval)
     return weak(x, kind), weak(y, kind)
 
 

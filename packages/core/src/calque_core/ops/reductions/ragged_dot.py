@@ -146,8 +146,8 @@ def _ragged_axes(
     ragged = canonical_axis("ragged_dot_general", axes[0][0], avals[0].ndim)
     is_paired = ragged in paired
     if len(axes[1]) != (not is_paired):
-        wanted = "no axis, since the ragged one is paired" if is_paired else "one axis, since the ragged one is free"
-        raise ValueError(f"{call}: rhs_group_dimensions is {axes[1]}. Give {wanted}.")
+        axis = "no axis, since the ragged one is paired" if is_paired else "one axis, since the ragged one is free"
+        raise ValueError(f"{call}: rhs_group_dimensions is {axes[1]}. Give {axis}.")
     if is_paired:
         return ragged, None
     group = canonical_axis("ragged_dot_general", axes[1][0], avals[1].ndim)
