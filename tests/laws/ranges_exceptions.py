@@ -139,7 +139,6 @@ PARAMETERS = [
     Allowance(("special.owens_t*",), (0,), 24, DENSITY, low=1.0),
     Allowance(("special.sici[[]1]",), (0,), 32, "a sum of waves beside its roots", low=0.5),
     Allowance(("special.sph_harm_y*",), (0, 1, 2), 32, "a sum beside its roots", of=0.25),
-    Allowance(("special.bessel_jn*",), (0, 1, 2), 32, "a sum of waves beside its roots", of=0.25),
 ]
 
 ALLOWANCES: list[Allowance] = [*ELEMENTWISE, *SPECIAL, *PARAMETERS]
