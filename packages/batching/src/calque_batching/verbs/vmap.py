@@ -44,7 +44,7 @@ from calque_core.engine import (
     with_references,
 )
 from calque_core.extend import check_callable, describe_function, integer
-from calque_pytree import keystr, tree_flatten
+from calque_pytree import PyTreeDef, keystr, tree_flatten
 
 P = ParamSpec("P")
 Value = Any
@@ -97,56 +97,65 @@ def vmap(  # noqa: PLR0913  two more than jax has
 
     @transform_of(fun)
     def batched(*args: P.args, **kwargs: P.kwargs) -> Any:
-        is_leaf = leaf_test()
-        flat: FlatFunction
-        if type(in_axes) is int and not kwargs:  # nearly always; 1 us sooner
-            values, in_tree = tree_flatten(args, is_leaf)
-            axes: Sequence[Any] = [in_axes] * len(values)
-            flat = FlatPrimals(fun, in_tree, "vmap", is_leaf=is_leaf)
-        else:
-            values, in_tree = tree_flatten((args, kwargs), is_leaf)
-            spec = prefix_of_arguments(caller, fun, in_axes, args, kwargs)
-            axes = axes_of_leaves(
-                caller, "in_axes", in_tree, spec, lambda p: f"for {argument_at(fun, args, kwargs, p)}"
-            )
-            flat = FlatFunction(fun, in_tree, "vmap", is_leaf=is_leaf)
+        flat, values, axes, names = _flat_call(caller, fun, in_axes, args, kwargs)
         if reference_types and any(type(x) in reference_types and d is not None for x, d in zip(values, axes)):
             check_distinct_references(caller, values)
             options = {"axis_name": axis_name, "axis_size": axis_size, "missing": missing, "batch_size": batch_size}
             mapped = functools.partial(vmap, spmd_axis_name=spmd_axis_name, **options)
             return _with_mapped_references(mapped, _with_result(flat, fun), values, axes, out_axes)
-        names = functools.partial(arg_names, fun, args, kwargs, is_leaf)
         leaves = canonical_leaves(caller, values, names, axes)
         dims, size = mapped_axes(caller, leaves, names, axes, axis_size)
         if batch_size is not None and size is not None and size > batch_size and any(d is not None for d in dims):
             _check_arrays_alone(caller, leaves, dims, names)
             piece = vmap(_with_result(flat, fun), tuple(dims), out_axes, missing=missing, spmd_axis_name=spmd_axis_name)
-            return results_in_pieces(
-                piece,
-                leaves,
-                dims,
-                (size, batch_size),
-                lambda tree: axes_of_leaves(caller, "out_axes", tree, out_axes, str),
-            )
+            axes_of_results = functools.partial(_axes_of_results, caller, out_axes)
+            return results_in_pieces(piece, leaves, dims, (size, batch_size), axes_of_results)
         if axis_name is not None:
             check_free_name(caller, axis_name)
         trace = BatchTrace(current_trace(), AxisData(axis_name, size or 0, missing, mesh_axes))
         record_call(trace, fun)
-        containers = Containers(caller, trace, size)
-        with tracing(trace):
-            out_leaves = _results_for_elements(flat, leaves, dims, containers)
-            if own_types:
-                out_leaves = [*each_one_value(out_leaves)]
-            outs, out_dims = trace.split(out_leaves)
-            containers.find_differing(outs)
-            axes = axes_of_leaves(caller, "out_axes", flat.out_tree, out_axes, lambda p: f"for the output{keystr(p)}")
-            moved = functools.partial(moved_results, caller, flat, outs, out_dims, axes, containers)
-            results = moved() if vmappables else None  # functions of their authors may compute with the element
-        results = moved() if results is None else results
-        # An unmapped result may be an array of the user's, one of `out_leaves`.
-        return flat.out_tree.unflatten(copy_shared(results, leaves, out_leaves))
+        return _batched_results(flat, leaves, dims, Containers(caller, trace, size), out_axes)
 
     return batched
+
+
+def _flat_call(
+    caller: str, fun: Callable[..., Any], in_axes: Axes, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[FlatFunction, list[Value], Sequence[Any], Callable[[], Any]]:
+    """Return the function of leaves, the leaves of its arguments, their axes, and a function that names them."""
+    is_leaf = leaf_test()
+    names = functools.partial(arg_names, fun, args, kwargs, is_leaf)
+    if type(in_axes) is int and not kwargs:  # nearly always; 1 us sooner
+        values, in_tree = tree_flatten(args, is_leaf)
+        return FlatPrimals(fun, in_tree, "vmap", is_leaf=is_leaf), values, [in_axes] * len(values), names
+    values, in_tree = tree_flatten((args, kwargs), is_leaf)
+    spec = prefix_of_arguments(caller, fun, in_axes, args, kwargs)
+    axes = axes_of_leaves(caller, "in_axes", in_tree, spec, lambda p: f"for {argument_at(fun, args, kwargs, p)}")
+    return FlatFunction(fun, in_tree, "vmap", is_leaf=is_leaf), values, axes, names
+
+
+def _axes_of_results(caller: str, out_axes: Axes, tree: PyTreeDef) -> Sequence[Any]:
+    """Return the position of the mapped axis in each leaf of the result, whose structure is `tree`."""
+    return axes_of_leaves(caller, "out_axes", tree, out_axes, lambda p: f"for the output{keystr(p)}")
+
+
+def _batched_results(
+    flat: FlatFunction, leaves: Sequence[Value], dims: Sequence[Any], containers: Containers, out_axes: Axes
+) -> Any:
+    """Return the batched results of `flat` on leaves with the mapped axes `dims`, computed under a trace."""
+    trace, caller = containers.trace, containers.caller
+    with tracing(trace):
+        out_leaves = _results_for_elements(flat, leaves, dims, containers)
+        if own_types:
+            out_leaves = [*each_one_value(out_leaves)]
+        outs, out_dims = trace.split(out_leaves)
+        containers.find_differing(outs)
+        axes = _axes_of_results(caller, out_axes, flat.out_tree)
+        moved = functools.partial(moved_results, caller, flat, outs, out_dims, axes, containers)
+        results = moved() if vmappables else None  # functions of their authors may compute with the element
+    results = moved() if results is None else results
+    # An unmapped result may be an array of the user's, one of `out_leaves`.
+    return flat.out_tree.unflatten(copy_shared(results, leaves, out_leaves))
 
 
 def _results_for_elements(
