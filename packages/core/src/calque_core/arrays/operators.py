@@ -6,7 +6,8 @@ A list becomes the array that NumPy makes from it.  A class unknown here may han
 (`NotImplemented`); a dict, a string or another value that can never be an operand is refused by name, but it is equal
 to no array, as in Python.
 
-Read next: `numpy_arithmetic.py` for the functions, `indexing.py` for `x[i]`, `methods.py` for `x.sum()`.
+Read next: `weak_operators.py` for operators that differ from their functions, `indexing.py` for `x[i]`, `methods.py`
+for `x.sum()`.
 """
 
 # ruff: noqa: N807  (methods are functions here: array_methods.py says why)
@@ -21,30 +22,26 @@ from typing import Any
 import numpy as np
 
 from calque_core import lax
-from calque_core.arrays.numpy_arithmetic import (
-    as_dtype,
+from calque_core.arrays.numpy_arithmetic import positive
+from calque_core.arrays.numpy_protocol import unusable
+from calque_core.arrays.numpy_sequences import array_of
+from calque_core.arrays.weak_operators import (
     divmod,
     floor_divide,
     left_shift,
-    positive,
     power,
     remainder,
     right_shift,
     true_divide,
 )
-from calque_core.arrays.numpy_protocol import unusable
-from calque_core.arrays.numpy_sequences import array_of
-from calque_core.errors import NumpyRuleError
 from calque_core.frames.source import mark_wrapper, where
 from calque_core.lax import (
     abs_p,
     add_p,
     and_p,
-    div_p,
     eq_p,
     ge_p,
     gt_p,
-    integer_pow_p,
     le_p,
     lt_p,
     mul_p,
@@ -52,19 +49,17 @@ from calque_core.lax import (
     neg_p,
     not_p,
     or_p,
-    pow_p,
     sub_p,
     xor_p,
 )
 from calque_core.ops.elementwise.declare import BITS, insist, undefined_message
-from calque_core.ops.elementwise.operands import numbers, promoted_pair, result_type, weak_by_kind
+from calque_core.ops.elementwise.operands import numbers, promoted_pair
 from calque_core.ops.elementwise.ordering import greater, greater_equal, less, less_equal
-from calque_core.ops.elementwise.weakness import is_weak_bool, number, strong, weak
+from calque_core.ops.elementwise.weakness import is_weak_bool, number
 from calque_core.primitives.primitive import Primitive
 from calque_core.types.array_methods import array_method, array_operator
 from calque_core.types.avals import _aval_functions as operand_types
 from calque_core.types.avals import is_array_like, own_types, typeof
-from calque_core.types.promotion import is_by_kind
 
 Value = Any
 
@@ -96,34 +91,6 @@ def _refuse_sequence(function: Callable[..., Value], aval: Any, other: Value) ->
             "repeat it, or has no such operation. Convert it to an array with numpy.asarray; to repeat it, make the "
             "number static."
         )
-
-
-def _of_weak(function: Callable[[Value, Value], Any]) -> Callable[[Value, Value], Any]:
-    """Return the operator for a function of strong operands; on weak operands its results are weak, too."""
-
-    @mark_wrapper
-    def operator(x: Value, y: Value) -> Any:
-        if not (typeof(x).weak_type and typeof(y).weak_type):
-            return function(x, y)
-        out = function(number(x), number(y))
-        return tuple(map(weak, out)) if type(out) is tuple else weak(out)
-
-    return operator
-
-
-_floor_divide, _remainder, _divmod = _of_weak(floor_divide), _of_weak(remainder), _of_weak(divmod)
-_left_shift, _right_shift = _of_weak(left_shift), _of_weak(right_shift)
-
-
-@mark_wrapper
-def _quotient(x: Value, y: Value) -> Value:
-    """Return x / y: a float, for integers, too."""
-    x_aval, y_aval = typeof(x), typeof(y)
-    if x_aval.kind in "biu" and y_aval.kind in "biu":
-        if not (x_aval.weak_type and y_aval.weak_type):
-            return true_divide(x, y)
-        x, y = weak(x, float), weak(y, float)
-    return div_p.bind(*promoted_pair("div", x, y))
 
 
 # Arithmetic
@@ -173,86 +140,52 @@ def __rmul__(self: Value, other: Value) -> Value:
 
 @array_operator
 def __truediv__(self: Value, other: Value) -> Value:
-    return _quotient(self, other) if type(other) in operand_types else fallback(true_divide, self, other, other)
+    return true_divide(self, other) if type(other) in operand_types else fallback(true_divide, self, other, other)
 
 
 @array_operator
 def __rtruediv__(self: Value, other: Value) -> Value:
-    return _quotient(other, self) if type(other) in operand_types else fallback(true_divide, other, self, other)
+    return true_divide(other, self) if type(other) in operand_types else fallback(true_divide, other, self, other)
 
 
 @array_operator
 def __floordiv__(self: Value, other: Value) -> Value:
-    return _floor_divide(self, other) if type(other) in operand_types else fallback(floor_divide, self, other, other)
+    return floor_divide(self, other) if type(other) in operand_types else fallback(floor_divide, self, other, other)
 
 
 @array_operator
 def __rfloordiv__(self: Value, other: Value) -> Value:
-    return _floor_divide(other, self) if type(other) in operand_types else fallback(floor_divide, other, self, other)
+    return floor_divide(other, self) if type(other) in operand_types else fallback(floor_divide, other, self, other)
 
 
 @array_operator
 def __mod__(self: Value, other: Value) -> Value:
-    return _remainder(self, other) if type(other) in operand_types else fallback(remainder, self, other, other)
+    return remainder(self, other) if type(other) in operand_types else fallback(remainder, self, other, other)
 
 
 @array_operator
 def __rmod__(self: Value, other: Value) -> Value:
-    return _remainder(other, self) if type(other) in operand_types else fallback(remainder, other, self, other)
+    return remainder(other, self) if type(other) in operand_types else fallback(remainder, other, self, other)
 
 
 @array_operator
 def __divmod__(self: Value, other: Value) -> Value:
-    return _divmod(self, other) if type(other) in operand_types else fallback(divmod, self, other, other)
+    return divmod(self, other) if type(other) in operand_types else fallback(divmod, self, other, other)
 
 
 @array_operator
 def __rdivmod__(self: Value, other: Value) -> Value:
-    return _divmod(other, self) if type(other) in operand_types else fallback(divmod, other, self, other)
+    return divmod(other, self) if type(other) in operand_types else fallback(divmod, other, self, other)
 
 
 @array_operator
 def __pow__(self: Value, other: Value) -> Value:
-    return _power(self, other) if type(other) in operand_types else fallback(_power, self, other, other)
+    return power(self, other) if type(other) in operand_types else fallback(power, self, other, other)
 
 
 @array_operator
 def __rpow__(self: Value, other: Value) -> Value:
-    return _power(other, self) if type(other) in operand_types else fallback(_power, other, self, other)
-
-
-@mark_wrapper
-def _power(x: Value, y: Value) -> Value:
-    """Return x ** y; the exponents 2.0 and 0.5 are square and square root, as in NumPy's operator, not its ufunc."""
-    if type(y) is int:  # nearly always; 3 us sooner
-        aval = typeof(x)
-        if aval.kind in "fc" and not aval.weak_type:
-            return integer_pow_p.bind(x, y=y)
-    if is_by_kind():
-        x, y = weak_by_kind(x, y)
-    if typeof(x).weak_type and typeof(y).weak_type:
-        return _weak_power(number(x), y)
-    if type(y) is float and y in (0.5, 2.0):
-        x = as_dtype(x, result_type(x, y))
-        return lax.sqrt(x) if y == 0.5 else lax.integer_pow(x, 2)
-    return power(x, y)
-
-
-def _weak_power(x: Value, y: Value) -> Value:
-    """Return x ** y of weak operands; an integer to a known power is an integer if the power is not negative."""
-    if isinstance(y, int) or (type(y) is float and y == 2.0):
-        is_float = type(y) is float or y < 0
-        return integer_pow_p.bind(weak(x, float) if is_float and typeof(x).kind == "i" else x, y=int(y))
-    if typeof(x).kind == typeof(y).kind == "i":
-        if is_by_kind():  # the kinds decide, not the sign of the exponent
-            return weak(power(strong(x), y))
-        raise NumpyRuleError(
-            f"power of {typeof(x)} and {typeof(y)}{where()}: the power of two Python integers is an int or a float by "
-            "the sign of the exponent, which is not known here. Make one of them a NumPy integer, numpy.int64(2) ** x, "
-            "which gives an integer, or a float; or make the exponent static."
-        )
-    x, y = promoted_pair("power", x, y)
-    return pow_p.bind(x, y)
+    return power(other, self) if type(other) in operand_types else fallback(power, other, self, other)
 
 
 @array_operator
@@ -383,22 +316,22 @@ def __rxor__(self: Value, other: Value) -> Value:
 
 @array_operator
 def __lshift__(self: Value, other: Value) -> Value:
-    return _left_shift(self, other) if type(other) in operand_types else fallback(left_shift, self, other, other)
+    return left_shift(self, other) if type(other) in operand_types else fallback(left_shift, self, other, other)
 
 
 @array_operator
 def __rlshift__(self: Value, other: Value) -> Value:
-    return _left_shift(other, self) if type(other) in operand_types else fallback(left_shift, other, self, other)
+    return left_shift(other, self) if type(other) in operand_types else fallback(left_shift, other, self, other)
 
 
 @array_operator
 def __rshift__(self: Value, other: Value) -> Value:
-    return _right_shift(self, other) if type(other) in operand_types else fallback(right_shift, self, other, other)
+    return right_shift(self, other) if type(other) in operand_types else fallback(right_shift, self, other, other)
 
 
 @array_operator
 def __rrshift__(self: Value, other: Value) -> Value:
-    return _right_shift(other, self) if type(other) in operand_types else fallback(right_shift, other, self, other)
+    return right_shift(other, self) if type(other) in operand_types else fallback(right_shift, other, self, other)
 
 
 @array_operator
