@@ -20,7 +20,7 @@ from calque_core import (
     typeof,
 )
 from calque_core.lax import cond, cond_p
-from calque_core.ops.calls.cond import join_constants
+from calque_core.ops.calls.staged_programs import join_constants
 from calque_pytree import tree_leaves
 
 HERE = "test_ops_cond.py"

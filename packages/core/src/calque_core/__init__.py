@@ -68,9 +68,9 @@ _CHAPTERS = {
     "calls of kernels": {"calque_core.ops.calls.ffi": "ffi_call"},
     "traces": {
         "calque_core.traces.trace": (
-            "Trace, tracing, current_trace, evaluation, hand_down, hand_custom_down, register_evaluator, eval_context, "
-            "trace_state_clean"
+            "Trace, tracing, current_trace, evaluation, hand_down, hand_custom_down, eval_context, trace_state_clean"
         ),
+        "calque_core.traces.evaluators": "register_evaluator",
         "calque_core.arrays": "Tracer",
         "calque_core.traces.tracer": "is_tracer",
         "calque_core.traces.compile_time": "ensure_compile_time_eval",

@@ -52,9 +52,10 @@ from calque_core.ops.calls.check import check as check
 from calque_core.ops.calls.ffi import ffi_call as ffi_call
 from calque_core.traces.trace import (
     Trace as Trace, tracing as tracing, current_trace as current_trace, evaluation as evaluation,
-    hand_down as hand_down, hand_custom_down as hand_custom_down, register_evaluator as register_evaluator,
-    eval_context as eval_context, trace_state_clean as trace_state_clean,
+    hand_down as hand_down, hand_custom_down as hand_custom_down, eval_context as eval_context,
+    trace_state_clean as trace_state_clean,
 )
+from calque_core.traces.evaluators import register_evaluator as register_evaluator
 from calque_core.traces.tracer import is_tracer as is_tracer
 from calque_core.traces.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
 from calque_core.values.value_trace import ValueTrace as ValueTrace, ValueTracer as ValueTracer
@@ -101,8 +102,8 @@ __all__ = [
     "CapturedConstant", "captured_constants", "Primitive", "decompose", "RuleTable", "rules", "rule_epoch",
     "rule_matrix", "Zero", "UndefinedPrimal", "is_undefined_primal", "instantiate_zeros", "add_tangents",
     "pure_callback", "io_callback", "host_callback", "effects_barrier", "Effect", "check", "ffi_call", "Trace",
-    "tracing", "current_trace", "evaluation", "hand_down", "hand_custom_down", "register_evaluator", "eval_context",
-    "trace_state_clean", "Tracer", "is_tracer", "ensure_compile_time_eval", "ValueTrace", "ValueTracer", "moveaxis",
+    "tracing", "current_trace", "evaluation", "hand_down", "hand_custom_down", "eval_context", "trace_state_clean",
+    "register_evaluator", "Tracer", "is_tracer", "ensure_compile_time_eval", "ValueTrace", "ValueTracer", "moveaxis",
     "matchaxis", "Mesh", "AbstractMesh", "PartitionSpec", "shard_map", "smap", "ravel_pytree", "CustomRules",
     "implements", "SourceInfo", "register_internal_folder", "api_boundary", "full_traceback", "named_scope",
     "named_call", "CheckError", "ConcretizationTypeError", "JaxprTypeError", "MissingRuleError",

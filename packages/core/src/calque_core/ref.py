@@ -26,7 +26,8 @@ from calque_core.ops.elementwise.weakness import strong
 from calque_core.ops.meshes.varying import as_varying
 from calque_core.primitives.references import ref_get_p, ref_set_p
 from calque_core.staging.stage import JaxprTrace
-from calque_core.traces.trace import Trace, current_trace, hand_down, register_evaluator
+from calque_core.traces.evaluators import register_evaluator
+from calque_core.traces.trace import Trace, current_trace, hand_down
 from calque_core.traces.tracer import Tracer
 from calque_core.types.avals import is_array_like, reference_types, short_repr, typeof
 from calque_core.types.references import AbstractRef

@@ -27,7 +27,7 @@ from calque_core.ops.elementwise.operands import (
     result_type,
 )
 from calque_core.ops.shapes.broadcast import broadcast_to
-from calque_core.traces.trace import plain_types
+from calque_core.traces.evaluators import plain_types
 from calque_core.traces.tracer import is_tracer, own_array
 from calque_core.types.avals import typeof
 from calque_core.types.dtypes import REGISTERED, SHORT_DTYPES, kind_of, scalar_dtype

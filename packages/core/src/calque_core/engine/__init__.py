@@ -40,7 +40,8 @@ _CHAPTERS = {
         "calque_core.staging.jit_tracer": "JitTracer",
         "calque_core.staging.own_tracers": "own_tracer_class",
         "calque_core.primitives.own_values": "lowered, raised, one_value, each_one_value",
-        "calque_core.traces.trace": "record_call, only_evaluates, plain_types, canonical_value, function_evaluators",
+        "calque_core.traces.trace": "record_call, only_evaluates",
+        "calque_core.traces.evaluators": "plain_types, canonical_value, function_evaluators",
         "calque_core.traces.tracer": "check_lift, known, unknown",
         "calque_core.arrays": "ArrayOperations",
         "calque_core.known.evaluate": "evaluate_by_types",
@@ -99,7 +100,7 @@ _CHAPTERS = {
     "Programs": {
         "calque_core.jaxprs.jaxpr": "has_jaxpr",
         "calque_core.jaxprs.walk": "jaxprs_outside, nested_jaxprs, rebuild",
-        "calque_core.ops.calls.cond": "join_constants",
+        "calque_core.ops.calls.staged_programs": "join_constants",
         "calque_core.jaxprs.captured": "captured_tracers",
         "calque_core.jaxprs.constants": "bytes_text",
         "calque_core.jaxprs.debugging": "is_debugging, check_program",
@@ -132,7 +133,8 @@ _CHAPTERS = {
         "calque_core.ops.calls.ffi": "ArrayAttribute",
     },
     "Branches and loops": {
-        "calque_core.ops.calls.cond": "chosen_branches, program_of, forget_staged_programs",
+        "calque_core.ops.calls.cond": "chosen_branches",
+        "calque_core.ops.calls.staged_programs": "program_of, forget_staged_programs",
         "calque_core.ops.calls.platform": "Platforms, position_of_platform",
         "calque_core.ops.calls.loop_rules": "Loop, ScanOptions, consts_first, marked_carries, split_while",
     },

@@ -40,9 +40,9 @@ from calque_core.staging.own_tracers import own_tracer_class as own_tracer_class
 from calque_core.primitives.own_values import (
     lowered as lowered, raised as raised, one_value as one_value, each_one_value as each_one_value,
 )
-from calque_core.traces.trace import (
-    record_call as record_call, only_evaluates as only_evaluates, plain_types as plain_types,
-    canonical_value as canonical_value, function_evaluators as function_evaluators,
+from calque_core.traces.trace import record_call as record_call, only_evaluates as only_evaluates
+from calque_core.traces.evaluators import (
+    plain_types as plain_types, canonical_value as canonical_value, function_evaluators as function_evaluators,
 )
 from calque_core.traces.tracer import check_lift as check_lift, known as known, unknown as unknown
 from calque_core.arrays import ArrayOperations as ArrayOperations
@@ -98,9 +98,8 @@ from calque_core.distributions import (
 )
 from calque_core.jaxprs.jaxpr import has_jaxpr as has_jaxpr
 from calque_core.jaxprs.walk import jaxprs_outside as jaxprs_outside, nested_jaxprs as nested_jaxprs, rebuild as rebuild
-from calque_core.ops.calls.cond import (
-    join_constants as join_constants, chosen_branches as chosen_branches, program_of as program_of,
-    forget_staged_programs as forget_staged_programs,
+from calque_core.ops.calls.staged_programs import (
+    join_constants as join_constants, program_of as program_of, forget_staged_programs as forget_staged_programs,
 )
 from calque_core.jaxprs.captured import captured_tracers as captured_tracers
 from calque_core.jaxprs.constants import bytes_text as bytes_text
@@ -135,6 +134,7 @@ from calque_core.ops.calls.callback import register_effects_barrier as register_
 from calque_core.ops.calls.host_function import HostCall as HostCall, HostFunction as HostFunction
 from calque_core.ops.calls.check import Check as Check, has_checks as has_checks
 from calque_core.ops.calls.ffi import ArrayAttribute as ArrayAttribute
+from calque_core.ops.calls.cond import chosen_branches as chosen_branches
 from calque_core.ops.calls.platform import Platforms as Platforms, position_of_platform as position_of_platform
 from calque_core.ops.calls.loop_rules import (
     Loop as Loop, ScanOptions as ScanOptions, consts_first as consts_first, marked_carries as marked_carries,

@@ -47,7 +47,7 @@ _CHAPTERS = {
     "Promises of a function on arrays": {
         "calque_core.known.evaluate": "by_types",
         "calque_core.types.array_methods": "types_decide, elementwise_function, in_every_size",
-        "calque_core.traces.trace": "register_function_evaluator",
+        "calque_core.traces.evaluators": "register_function_evaluator",
     },
     "Imports at the first use of a name": {
         "calque_core.late": "late_chapters, late_function",

@@ -33,7 +33,7 @@ from calque_core.known.evaluate import by_types as by_types
 from calque_core.types.array_methods import (
     types_decide as types_decide, elementwise_function as elementwise_function, in_every_size as in_every_size,
 )
-from calque_core.traces.trace import register_function_evaluator as register_function_evaluator
+from calque_core.traces.evaluators import register_function_evaluator as register_function_evaluator
 from calque_core.late import late_chapters as late_chapters, late_function as late_function
 
 __all__ = [

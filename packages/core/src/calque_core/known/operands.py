@@ -23,7 +23,8 @@ from calque_core.jaxprs.interpret import JaxprFunction
 from calque_core.jaxprs.masks import unmarked
 from calque_core.primitives.primitive import Primitive
 from calque_core.record import Record
-from calque_core.traces.trace import Trace, canonical_value, evaluation
+from calque_core.traces.evaluators import canonical_value
+from calque_core.traces.trace import Trace, evaluation
 from calque_core.traces.tracer import Tracer
 from calque_core.types.array_methods import ArrayMethods, decided_by_types
 from calque_core.types.avals import NUMPY_SCALARS, is_array_like, own_types, typeof

@@ -23,7 +23,7 @@ from calque_core.known.operands import exact_params
 from calque_core.known.run import StraightLine, has_narrow_scalars
 from calque_core.known.table import KnownOperations, run_code
 from calque_core.record import Record
-from calque_core.traces.trace import are_canonical, plain_types
+from calque_core.traces.evaluators import are_canonical, plain_types
 from calque_core.types.avals import ShapedArray, typeof
 from calque_core.types.dtypes import canonicalize_dtype
 

@@ -21,7 +21,8 @@ from calque_core.memory.uncopied import Uncopied
 from calque_core.primitives import rules as tables
 from calque_core.primitives.families import AdaptedRules, declaring_module, import_family, import_rules_to_change
 from calque_core.record import Record
-from calque_core.traces.trace import Trace, evaluation, hand_down, plain_types, run_under
+from calque_core.traces.evaluators import plain_types
+from calque_core.traces.trace import Trace, evaluation, hand_down, run_under
 from calque_core.types.avals import NO_AXES, ShapedArray, typeof
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -32,16 +32,8 @@ from calque_core.primitives.conversion import convert_element_type_p
 from calque_core.primitives.own_values import each_one_value, raise_impl, raise_p
 from calque_core.primitives.primitive import Primitive, decompose
 from calque_core.staging.jit_tracer import NO_PARAMS, JitTracer, jit_tracer, new_eqn, new_object
-from calque_core.traces.trace import (
-    Trace,
-    Value,
-    canonical_value,
-    current_trace,
-    hand_down,
-    no_value_message,
-    record_call,
-    tracing,
-)
+from calque_core.traces.evaluators import canonical_value, no_value_message
+from calque_core.traces.trace import Trace, Value, current_trace, hand_down, record_call, tracing
 from calque_core.traces.tracer import Tracer, check_lift, unknown
 from calque_core.types.avals import (
     NUMPY_SCALARS,

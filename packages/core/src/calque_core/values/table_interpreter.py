@@ -23,11 +23,12 @@ from calque_core.frames.source import add_place, where
 from calque_core.jaxprs.arguments import check_is_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Literal, has_jaxpr
 from calque_core.memory.separate import copy_shared
-from calque_core.ops.calls.cond import cond_p, join_constants
+from calque_core.ops.calls.cond import cond_p
 from calque_core.ops.calls.custom import custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
 from calque_core.ops.calls.custom_closures import ClosedRules, CustomRules
 from calque_core.ops.calls.platform import platform_dependent_p
 from calque_core.ops.calls.scan import scan_p
+from calque_core.ops.calls.staged_programs import join_constants
 from calque_core.ops.calls.while_loop import while_p
 from calque_core.ops.meshes.shard_map import shard_map_p
 from calque_core.primitives.primitive import Primitive

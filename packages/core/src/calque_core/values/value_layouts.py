@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr
-from calque_core.ops.calls.cond import join_constants
 from calque_core.ops.calls.jit import run_program
+from calque_core.ops.calls.staged_programs import join_constants
 from calque_core.ops.elementwise.weakness import strong
 from calque_core.primitives.rules import settings_key
 from calque_core.staging.stage import stage

@@ -18,12 +18,13 @@ from typing import Any
 from calque_core.frames.source import where
 from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.ops.calls.checkpoint import remat_p
-from calque_core.ops.calls.cond import cond_p, join_constants, unify_results
+from calque_core.ops.calls.cond import cond_p, unify_results
 from calque_core.ops.calls.jit import jit_p, run_program
 from calque_core.ops.calls.loops import as_carry, check_carry_type, with_carry_types
 from calque_core.ops.calls.own_values import item_of, stacked
 from calque_core.ops.calls.platform import Platforms, platform_dependent_p, position_of_platform
 from calque_core.ops.calls.scan import scan_p
+from calque_core.ops.calls.staged_programs import join_constants
 from calque_core.ops.calls.while_loop import while_p
 from calque_core.ops.elementwise.weakness import strong
 from calque_core.primitives.primitive import Primitive

@@ -8,7 +8,6 @@ The static parameter `batched` of the equation says how `vmap` handles a batched
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any
@@ -16,45 +15,37 @@ from typing import Any
 import numpy as np
 
 from calque_core.calls.api_util import (
-    FlatFunction,
-    arg_names,
-    check_arrays,
     check_callable,
     describe_value,
     difference,
     leaf_names,
 )
 from calque_core.context import here
-from calque_core.epoch import rule_epoch
 from calque_core.frames.names import named_after
-from calque_core.frames.reach import reach
 from calque_core.frames.source import describe_function, where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.interpret import eval_jaxpr
-from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn, Var
+from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
 from calque_core.known.programs import control_flow
-from calque_core.known.table import KnownOperations
 from calque_core.memory.separate import copy_shared, copy_writable_tree
 from calque_core.ops.calls.jit import check_operands, run_program
+from calque_core.ops.calls.staged_programs import detach, join_constants, operand_leaves, stage_once
 from calque_core.ops.elementwise.compare import clamp
-from calque_core.ops.elementwise.convert import convert_element_type, narrow
+from calque_core.ops.elementwise.convert import convert_element_type
 from calque_core.ops.elementwise.weakness import convert_to, reaches
 from calque_core.ops.meshes.varying import as_varying, fit_branches, fit_operands
 from calque_core.passes.dead_code import dce_jaxpr
-from calque_core.passes.discharge import Discharged, discharge_programs, flatten_arrays
+from calque_core.passes.discharge import Discharged, discharge_programs
 from calque_core.primitives.primitive import Primitive
-from calque_core.primitives.rules import settings_key
-from calque_core.staging.stage import JaxprTrace, stage
-from calque_core.traces.trace import Trace
+from calque_core.staging.stage import stage
 from calque_core.traces.tracer import is_tracer, known, unknown
 from calque_core.types.avals import NO_AXES, AxisNames, ShapedArray, is_array_like, shaped_array, short_repr, typeof
 from calque_core.types.own_types import is_own
 from calque_core.types.promotion import promote_types
-from calque_pytree import PyTreeDef, tree_flatten
+from calque_pytree import PyTreeDef
 
 Value = Any
-_Program = tuple[Jaxpr, PyTreeDef]
 BATCHED = ("select", "skip", "map", "error")
 NO_OPERAND: Any = object()  # None is an operand
 
@@ -225,15 +216,6 @@ def _choose(
     return out_tree.unflatten(copy_shared(pure.results(outs), consts, leaves))
 
 
-def operand_leaves(verb: str, fun: Callable[..., Any], operands: Sequence[Any]) -> tuple[list[Value], PyTreeDef]:
-    """Return the arrays of the operands of branches, and their structure; the names in errors are those of `fun`."""
-    leaves, in_tree = tree_flatten((tuple(operands), {}))
-    if not all(map(is_array_like, leaves)):
-        leaves, in_tree = flatten_arrays((tuple(operands), {}))
-        check_arrays(leaves, lambda: arg_names(fun, operands, {}), f"{verb}{where()}")
-    return [*narrow(leaves)], in_tree
-
-
 def stage_branches(
     verb: str, functions: Sequence[Callable[..., Any]], leaves: Sequence[Value], in_tree: PyTreeDef
 ) -> tuple[Discharged, PyTreeDef]:
@@ -252,95 +234,6 @@ def _check_predicate(pred: Value) -> None:
     aval = typeof(pred)
     if aval.shape or aval.dtype != np.bool_:
         raise TypeError(f"cond{where()} got a predicate of type {aval}. Give a bool scalar: compare it, x > 0.")
-
-
-def stage_once(
-    verb: str,
-    fun: Callable[..., Any],
-    in_tree: PyTreeDef,
-    avals: Sequence[Any],
-    trace_type: Callable[[Trace], JaxprTrace] = JaxprTrace,
-    may_store: Callable[[], bool] | None = None,
-) -> _Program:
-    """Return the program of a function and the structure of its result, from a table if `program_of` has it there.
-
-    A new program is recorded by a trace of `trace_type`, and stored unless `may_store()` is false afterwards.
-    """
-    return program_of(verb, fun, in_tree, avals, lambda: _stage(verb, fun, in_tree, avals, trace_type), may_store)
-
-
-def program_of(
-    verb: str,
-    fun: Callable[..., Any],
-    in_tree: PyTreeDef,
-    avals: Sequence[Any],
-    make: Callable[[], _Program],
-    may_store: Callable[[], bool] | None = None,
-) -> _Program:
-    """Return `make()`, or the stored program of this function, if its code reads the same values as when it was staged.
-
-    A program is stored if it closes over no array and no tracer.  Staging takes 100 us and more, the key 10.  A key has
-    every function that the code reads, so the keys of all levels of a nest would cost the square of its depth: deep
-    inside other programs only small keys are made.
-    """
-    reached = reach(fun, at_most=_SMALL if _is_deep(here().trace) else None)
-    if reached is None:
-        return make()
-    key = verb, reached, in_tree.key, tuple(avals), *settings_key()
-    program: _Program | None = _programs.known.get(key)
-    if program is None:
-        epoch = rule_epoch()
-        program = make()
-        if not program[0].consts and (may_store is None or may_store()):
-            _programs.keep(key, program, epoch)
-            _stored.add(program[0])
-    return program
-
-
-def detach(programs: Sequence[Jaxpr]) -> list[Jaxpr]:
-    """Return programs to bind together: copies of the stored programs, unless all are stored in `_programs`.
-
-    A program has a memo of programs derived from it and from the programs bound with it.  A stored program would keep
-    these alive, with everything that their rules refer to.
-    """
-    stored = [program in _stored for program in programs]
-    if all(stored):
-        return list(programs)
-    return [program.replace() if is_stored else program for program, is_stored in zip(programs, stored)]
-
-
-def _stage(
-    verb: str,
-    fun: Callable[..., Any],
-    in_tree: PyTreeDef,
-    avals: Sequence[Any],
-    trace_type: Callable[[Trace], JaxprTrace] = JaxprTrace,
-) -> _Program:
-    flat = FlatFunction(fun, in_tree, verb)
-    return stage(flat, avals, verb=verb, user_fun=fun, trace_type=trace_type), flat.out_tree
-
-
-_programs: KnownOperations[_Program] = KnownOperations()  # a loop that runs again and again stages its step once
-_stored: weakref.WeakSet[Jaxpr] = weakref.WeakSet()  # the jaxprs in `_programs`
-_SMALL, _DEEP = 8, 8  # functions and modules in a key; traces inside one another
-
-
-def _is_deep(trace: Trace | None) -> bool:
-    """Tell whether a trace is inside many traces."""
-    for _ in range(_DEEP):
-        if trace is None:
-            return False
-        trace = trace.parent
-    return True
-
-
-def forget_staged_programs() -> None:
-    """Drop the stored programs of branches, steps and checkpointed functions; the next use stages them again.
-
-    >>> from calque_core.engine import forget_staged_programs
-    >>> forget_staged_programs()
-    """
-    _programs.clear()
 
 
 def _check_structures(verb: str, functions: Sequence[Callable[..., Any]], out_trees: Sequence[PyTreeDef]) -> PyTreeDef:
@@ -399,16 +292,3 @@ def converted_results(jaxpr: Jaxpr, targets: Sequence[ShapedArray]) -> Jaxpr:
         return [as_varying(x, target.vma) for x, target in zip(outs, targets)]
 
     return stage(converted, jaxpr.in_avals, verb="cond")
-
-
-def join_constants(jaxprs: Sequence[Jaxpr]) -> tuple[tuple[Jaxpr, ...], list[Value]]:
-    """Return the branches with the constants of all of them as leading arguments, and these constants."""
-    values = {id(c): c for jaxpr in jaxprs for c in jaxpr.consts}
-    if not values:
-        return tuple(jaxprs), []
-    branches = []
-    for jaxpr in jaxprs:
-        constvars = {id(c): v for c, v in zip(jaxpr.consts, jaxpr.constvars)}
-        leading = [constvars.get(i) or Var(typeof(c)) for i, c in values.items()]
-        branches.append(jaxpr.replace(constvars=(), consts=(), invars=(*leading, *jaxpr.invars)))
-    return tuple(branches), list(values.values())

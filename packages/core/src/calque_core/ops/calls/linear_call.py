@@ -19,10 +19,10 @@ from calque_core.frames.source import where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.memory.separate import copy_shared
-from calque_core.ops.calls.cond import join_constants
 from calque_core.ops.calls.jit import check_operands, means, run_strongly
 from calque_core.ops.calls.loops import loop_name, strong_leaves
 from calque_core.ops.calls.spaces import check_floating, space_of
+from calque_core.ops.calls.staged_programs import join_constants
 from calque_core.ops.elementwise.weakness import strong
 from calque_core.ops.meshes.lockstep import Column, Positions, run_in_lockstep
 from calque_core.primitives.primitive import Primitive

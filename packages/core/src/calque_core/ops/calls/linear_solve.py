@@ -21,16 +21,17 @@ from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
 from calque_core.memory.separate import copy_writable
-from calque_core.ops.calls.cond import join_constants
 from calque_core.ops.calls.jit import check_operands, means, run_strongly
 from calque_core.ops.calls.linear_call import linear_transpose_p
 from calque_core.ops.calls.spaces import Space, space_of
+from calque_core.ops.calls.staged_programs import join_constants
 from calque_core.ops.elementwise.convert import convert_element_type
 from calque_core.ops.meshes.varying import as_varying
 from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.primitive import Primitive
 from calque_core.staging.stage import stage
-from calque_core.traces.trace import canonical_value, trace_state_clean
+from calque_core.traces.evaluators import canonical_value
+from calque_core.traces.trace import trace_state_clean
 from calque_core.types.avals import typeof
 from calque_pytree import PyTreeDef, tree_flatten
 

@@ -19,8 +19,8 @@ from calque_core.frames.source import describe_function, where
 from calque_core.jaxprs.interpret import run_jaxpr
 from calque_core.jaxprs.jaxpr import Jaxpr, Var
 from calque_core.jaxprs.masks import marked, unmarked
-from calque_core.ops.calls.cond import join_constants, stage_once
 from calque_core.ops.calls.retyping import derived_types
+from calque_core.ops.calls.staged_programs import join_constants, stage_once
 from calque_core.ops.elementwise.convert import convert_element_type, narrow
 from calque_core.ops.elementwise.weakness import convert_to, may_take, scalar_kind, strong, weak
 from calque_core.ops.meshes.varying import as_varying

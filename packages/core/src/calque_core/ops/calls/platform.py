@@ -16,8 +16,9 @@ from calque_core.frames.source import where
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.jaxprs.jaxpr import Jaxpr
 from calque_core.memory.separate import copy_shared, copy_writable_tree
-from calque_core.ops.calls.cond import dce_branches, operand_leaves, stage_branches
+from calque_core.ops.calls.cond import dce_branches, stage_branches
 from calque_core.ops.calls.jit import check_operands, run_program
+from calque_core.ops.calls.staged_programs import operand_leaves
 from calque_core.ops.meshes.varying import fit_branches
 from calque_core.primitives.primitive import Primitive
 

@@ -23,7 +23,7 @@ from calque_core.jaxprs.jaxpr import Jaxpr, JaxprEqn
 from calque_core.jaxprs.masks import marked
 from calque_core.known.programs import control_flow, run_again
 from calque_core.memory.separate import copy_shared, copy_writable_tree
-from calque_core.ops.calls.cond import cond, detach
+from calque_core.ops.calls.cond import cond
 from calque_core.ops.calls.jit import check_operands
 from calque_core.ops.calls.loop_rules import split_while
 from calque_core.ops.calls.loops import (
@@ -41,6 +41,7 @@ from calque_core.ops.calls.loops import (
     with_carry_types,
 )
 from calque_core.ops.calls.scan import run_scan
+from calque_core.ops.calls.staged_programs import detach
 from calque_core.ops.elementwise.weakness import as_declared
 from calque_core.ops.meshes.varying import fit_loop, fit_operands, fits
 from calque_core.ops.shapes.axes import integer

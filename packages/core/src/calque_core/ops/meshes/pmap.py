@@ -22,8 +22,8 @@ from calque_core.jaxprs.walk import replace_jaxprs
 from calque_core.known.programs import run_again
 from calque_core.meshes.mesh import AbstractMesh, AnyMesh, Mesh
 from calque_core.meshes.partition_spec import PartitionSpec
-from calque_core.ops.calls.cond import join_constants
 from calque_core.ops.calls.jit import Compiler, check_operands, dce_of_program, jit_p, one_equation_jaxpr
+from calque_core.ops.calls.staged_programs import join_constants
 from calque_core.ops.meshes.collective import check_free_name
 from calque_core.ops.meshes.shard_map import shard_map_p
 from calque_core.ops.shapes.batch_axes import moveaxis

@@ -22,8 +22,8 @@ from calque_core.memory.separate import copy_shared
 from calque_core.meshes.mesh import AnyMesh, AxisName
 from calque_core.meshes.partition_spec import PartitionSpec
 from calque_core.meshes.shards import check_spec, full_shape, shard_shape
-from calque_core.ops.calls.cond import detach, join_constants, operand_leaves, stage_once
 from calque_core.ops.calls.jit import check_operands, dce_of_program
+from calque_core.ops.calls.staged_programs import detach, join_constants, operand_leaves, stage_once
 from calque_core.ops.meshes import lockstep_programs as _lockstep_programs  # noqa: F401  the rules of branches and loops
 from calque_core.ops.meshes.lockstep import Column, Positions
 from calque_core.ops.meshes.lockstep_shards import run_shards
