@@ -14,7 +14,7 @@ from calque_core.frames.reach import reach
 from calque_core.frames.tracebacks import api_boundary
 from calque_core.known import table
 from calque_core.known.table import KnownOperations
-from calque_core.ops.calls import cond as control_flow
+from calque_core.ops.calls import staged_programs
 
 SCALE = 2.0
 TABLE = {"scale": 2.0}
@@ -158,14 +158,14 @@ def test_a_wrapper_is_not_taken_for_what_it_wraps():
 def stagings(monkeypatch):
     """Return the list of functions staged so far."""
     seen = []
-    original = control_flow._stage
+    original = staged_programs._stage
 
     def counted(verb, fun, in_tree, avals, *trace_type):
         seen.append(fun)
         return original(verb, fun, in_tree, avals, *trace_type)
 
-    monkeypatch.setattr(control_flow, "_stage", counted)
-    monkeypatch.setattr(control_flow, "_programs", KnownOperations())
+    monkeypatch.setattr(staged_programs, "_stage", counted)
+    monkeypatch.setattr(staged_programs, "_programs", KnownOperations())
     return seen
 
 
@@ -262,14 +262,14 @@ def test_captured_tracers_are_not_kept(stagings):
 
 
 def test_no_more_programs_are_kept_than_stated(monkeypatch):
-    monkeypatch.setattr(control_flow, "_programs", KnownOperations())
+    monkeypatch.setattr(staged_programs, "_programs", KnownOperations())
     monkeypatch.setattr(table, "_LIMIT", 3)
     assert [times(float(n)) for n in range(2, 8)] == [16.0, 9.0, 16.0, 25.0, 36.0, 49.0]
-    assert len(control_flow._programs.known) <= 3
+    assert len(staged_programs._programs.known) <= 3
 
 
 def test_no_program_is_kept_when_a_rule_is_replaced(stagings):
     times(2.0)
-    assert control_flow._programs.known
+    assert staged_programs._programs.known
     advance_rule_epoch()
-    assert not control_flow._programs.known
+    assert not staged_programs._programs.known
