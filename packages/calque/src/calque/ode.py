@@ -53,7 +53,7 @@ DENSE = (
 
 
 class Control(NamedTuple):
-    """What bounds the steps: the tolerances, the most steps between two times, and the longest step."""
+    """The bounds of steps: the tolerances, the most steps between two times, and the longest step."""
 
     rtol: Value
     atol: Value

@@ -140,7 +140,7 @@ class OwnType(AbstractValue, metaclass=_Interned):
         return type(self)(**{name: getattr(self, name) for name in fields} | {"shape": shape})
 
     def varying(self, vma: Collection[Any]) -> Self:
-        """Return this type.  Raises: TypeError for axes of a mesh, whose parts of a value only its arrays have."""
+        """Return this type.  Raises: TypeError for axes of a mesh: only arrays vary along them."""
         if vma:
             raise TypeError(f"a value of type {self} cannot vary along the axes of a mesh. Pass its arrays.")
         return self
@@ -164,7 +164,7 @@ class OwnType(AbstractValue, metaclass=_Interned):
         return hash((type(self), *vars(self).items()))
 
     def __getattr__(self, name: str) -> Any:
-        """Refuse what types of arrays have, as `dtype`; a subclass may have a field `shape`."""
+        """Refuse attributes of types of arrays, such as `dtype`; a subclass may have a field `shape`."""
         if name not in _OF_ARRAYS:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
         raise NoArrayError(
