@@ -1,4 +1,4 @@
-"""Distributions: namespaces of functions of a point or a probability, the parameters, `loc` and `scale`.
+"""Distributions, each a namespace of functions of a point or a probability, the parameters, `loc` and `scale`.
 
 One idea: a distribution gives formulas for loc 0 and scale 1 inside of its support.  One rule makes the public
 functions: it moves and scales the point, chooses the values outside of the support, gives NaN where a parameter is
