@@ -33,7 +33,7 @@ OURS = {
     "jax_numpy_rank_promotion": "numpy_rank_promotion",
 }
 _STANDARD = "by_kind"  # calque's word for jax's promotion, which is NumPy's for calque
-# Settings that calque has one behaviour for: the value is kept, and changes nothing.
+# Settings that calque has one behaviour for: the value is kept, and changes nothing; `_STARTS` has the exceptions.
 KEPT: dict[str, Setting] = {
     "jax_threefry_partitionable": True,
     "jax_enable_custom_prng": False,

@@ -153,7 +153,7 @@ def _with_adjoint(velocity: Velocity, control: Control) -> Callable[..., Value]:
         ys, t, operands = kept
         places = [i for i, x in enumerate(operands) if is_float(typeof(x).dtype)]
 
-        def reverse(state: Any, s: Value, *operands: Value) -> Any:  # in the time s = -t, which grows on the way back
+        def reverse(state: Any, s: Value, *operands: Value) -> Any:  # in the time s = -t, which grows backward
             def velocity_of(y: Value, *floats: Value) -> Value:
                 chosen = dict(zip(places, floats))
                 return velocity(y, -s, *(chosen.get(i, x) for i, x in enumerate(operands)))

@@ -282,7 +282,7 @@ def attempt(run: Callable[..., T], *args: Any) -> T | None:
 
 
 def run_code(operation: Any, code: Callable[..., T], args: Sequence[Value], by_rules: Callable[[], T]) -> T:
-    """Return `code(*args)`, or after an error `by_rules()`, which raises it again in its own words.
+    """Return `code(*args)`, or after an error `by_rules()`, which raises the error of the rules.
 
     Under `enable_checks` the rules run, whose operations are checked, and an error of the code alone is reported.
     """

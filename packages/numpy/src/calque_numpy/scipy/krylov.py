@@ -215,7 +215,7 @@ def _norm(x: Value) -> Value:
 
 
 def _over(x: Value, y: Value) -> Value:
-    """Return x / y, and 0 where y is 0: a method that breaks down stands still."""
+    """Return x / y, and 0 where y is 0, so that a method that breaks down takes no more steps."""
     is_zero = y == 0
     return where(is_zero, 0.0, x / where(is_zero, 1.0, y))
 
