@@ -1,4 +1,4 @@
-"""Arrays as jax has them: what counts as one, and functions whose results are device arrays.
+"""Arrays as jax has them: the class `Array`, and functions whose results are device arrays.
 
 One idea: calque's functions return NumPy's arrays where nothing is traced and no operand is on a device; here each
 function of jax's name passes its results through `to_arrays`.  Tracers and device arrays pass unchanged.

@@ -78,7 +78,7 @@ def odeint(
     mean of squares, and a step at most `hmax`.  The solution is NaN from where `mxstep` steps did not reach the next
     time, or steps became too small.  Stiff equations need many steps.
     Forward mode differentiates the steps.  Reverse mode solves the adjoint equation with the same tolerances, by y0, t,
-    the arguments, and what `func` closes over.
+    the arguments, and the values that `func` closes over.
     Shapes: y0 a tree of arrays [*s], t [n] -> a tree of arrays [n, *s].  Dtype: of y0, integers become floats; times
     are rounded to its precision.
     Raises: ShapeError if t is no vector; ValueError if known times decrease; TypeError if `func` does not return the

@@ -84,7 +84,7 @@ class scope(Held):
 
 
 def _refuse_in_trace_of_32_bits() -> None:
-    """Raise RuntimeError if the current trace was opened in 32 bits: its results, and what it records, have no more."""
+    """Raise RuntimeError if the current trace was opened in 32 bits: its results and equations have no more."""
     trace = here().trace
     opened = [context for context in context_chain(here()) if context.trace is trace][-1]
     if trace is not RESTING.trace and not opened.settings.enable_x64:

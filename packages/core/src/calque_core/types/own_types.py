@@ -1,12 +1,12 @@
 """Types of one's own: of values that are several arrays, and count as one operand.
 
-One idea: an `OwnType` names the arrays of a value and their types, makes a value of arrays, and says what its tangents
-are and what it becomes with one more axis in front.  A program carries such a value as one variable of one type; a
+One idea: an `OwnType` names the arrays of a value and their types, makes a value of arrays, and gives the type of its
+tangents and its type with one more axis in front.  A program carries such a value as one variable of one type; a
 compiler gets its arrays.
 
-Read next: `type_queries.py`, what transformations ask a type; `staging/own_tracers.py`, the values under a trace;
-`primitives/own_values.py`, the two operations between a value and its arrays; `passes/lower_values.py`, which makes
-programs of arrays alone.
+Read next: `type_queries.py`, the questions of transformations to a type; `staging/own_tracers.py`, the values under a
+trace; `primitives/own_values.py`, the two operations between a value and its arrays; `passes/lower_values.py`, which
+makes programs of arrays alone.
 """
 
 from __future__ import annotations
