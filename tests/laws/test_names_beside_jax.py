@@ -40,7 +40,7 @@ def has_name(path, name):
 
 
 @pytest.mark.skipif(not jax.__version__.startswith("0.10."), reason="the page has the names of jax 0.10")
-@pytest.mark.parametrize("path", MODULES)
+@pytest.mark.parametrize("path", [*MODULES, "scipy.fft"])
 def test_each_name_of_jax_is_there_or_on_the_page(path):
     public = [name for name in dir(module_of("jax", path)) if not name.startswith("_") and not name.endswith("_p")]
     is_shape_function = re.compile("conv_.*_(tuple|permutations)|reduce_window_shape_tuple")

@@ -1,6 +1,6 @@
 """Attributes that jax's classes have and calque's lack: they are there while `jax` is calque.
 
-One idea: a table of classes, names and values; `add` sets them, `remove` takes them away, as the settings are.
+One idea: a table of classes, names and values; `add` sets them at installation, and `remove` deletes them.
 """
 
 from __future__ import annotations

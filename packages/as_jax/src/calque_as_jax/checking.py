@@ -17,7 +17,7 @@ from calque_as_jax.finder import MadeModule
 
 
 def absent_names(path: str | PathLike[str]) -> list[tuple[int, str]]:
-    r"""Return the lines of a program that use names of jax which calque lacks, each with what to do.
+    r"""Return the lines of a program that use names of jax which calque lacks, each with advice.
 
     The program does not run; a name that it computes, as `getattr` does, is not seen.
     Raises: SyntaxError if the file is no program.
@@ -38,7 +38,7 @@ def absent_names(path: str | PathLike[str]) -> list[tuple[int, str]]:
 
 
 def _imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield the program's names for what it imports of jax, each with its full name."""
+    """Yield the names under which the program imports modules and values of jax, each with its full name."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:

@@ -1,4 +1,4 @@
-"""What `importlib.metadata` tells of jax."""
+"""The metadata of jax, which `importlib.metadata` returns."""
 
 from __future__ import annotations
 

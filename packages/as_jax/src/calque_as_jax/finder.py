@@ -1,7 +1,7 @@
 """The modules named jax: a finder makes one on import, whose names are looked up when they are first used.
 
 One idea: `names.py` says where the names of a module come from; a module made here has only `__getattr__` and
-`__dir__`, which read that table.  So `import jax` costs what the modules cost that a program uses.
+`__dir__`, which read that table.  So `import jax` costs as much as the modules that a program uses.
 
 Read next: `names.py`; `values.py`, which converts the results of functions.
 """
@@ -77,7 +77,7 @@ def is_made_here(module: ModuleType | None) -> bool:
 
 
 def look_up(path: str, name: str) -> Any:
-    """Return what jax's module `path` has under a name, from calque.  Raises: AttributeError that says why it has none.
+    """Return calque's value of a name of jax's module `path`.  Raises: AttributeError that says why there is none.
 
     >>> from calque_as_jax.finder import look_up
     >>> look_up("jax.tree_util", "tree_leaves")([1, (2, 3)])

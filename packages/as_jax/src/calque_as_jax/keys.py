@@ -70,7 +70,7 @@ class Key(KeyArray):
 
     @property
     def at(self) -> Updates:
-        """What `keys.at[index].set(other)` needs."""
+        """Updates by index: `keys.at[index].set(other)`."""
         return Updates(self)
 
 

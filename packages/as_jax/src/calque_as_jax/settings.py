@@ -33,7 +33,7 @@ OURS = {
     "jax_numpy_rank_promotion": "numpy_rank_promotion",
 }
 _STANDARD = "by_kind"  # calque's word for jax's promotion, which is NumPy's for calque
-# Settings that calque has one behaviour for: the value is kept, and changes nothing.
+# Settings that calque has one behaviour for: the value is kept, and changes nothing; `_STARTS` has the exceptions.
 KEPT: dict[str, Setting] = {
     "jax_threefry_partitionable": True,
     "jax_enable_custom_prng": False,
@@ -125,7 +125,7 @@ _DEFAULTS = (
 
 
 def set_defaults() -> None:
-    """Set jax's defaults, and what the variables JAX_ENABLE_X64, JAX_DISABLE_JIT and their like say."""
+    """Set jax's defaults, then the switches in the environment, such as JAX_ENABLE_X64."""
     for setting, owner, value in _DEFAULTS:
         _before[setting] = getattr(owner(), setting)
         core_config.update(setting, value)
@@ -136,7 +136,7 @@ def set_defaults() -> None:
 
 
 def restore() -> None:
-    """Set what held before `set_defaults`."""
+    """Set the values from before `set_defaults`."""
     for name, value in _before.items():
         core_config.update(name, value)
     _before.clear()

@@ -1,9 +1,9 @@
-"""Arrays as jax has them: what counts as one, and functions whose results are device arrays.
+"""Arrays as jax has them: the class `Array`, and functions whose results are device arrays.
 
 One idea: calque's functions return NumPy's arrays where nothing is traced and no operand is on a device; here each
 function of jax's name passes its results through `to_arrays`.  Tracers and device arrays pass unchanged.
 
-Read next: `dialect/`, the adapters that are more than that.
+Read next: `dialect/`, the adapters of functions that differ in more than their results.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class NoSharding:
 
 NO_SHARDING = NoSharding()
 
-# Functions that tell something about their operands, which is no array.
+# Functions whose results are no arrays.
 _TELLING_NAMES = (
     "dtype ndim shape size result_type promote_types can_cast issubdtype isdtype iinfo finfo isscalar iscomplexobj "
     "isrealobj broadcast_shapes einsum_path array_repr array_str array2string save savez get_printoptions "

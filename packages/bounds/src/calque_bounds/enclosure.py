@@ -45,12 +45,13 @@ def bounds(f: Function, degree: int = 0) -> Callable[[Tree, Tree], tuple[Tree, T
 
     `bounds(f)(lower, upper)` encloses the exact value of each operation of f for all real numbers between `lower` and
     `upper`, pytrees like the argument of f.  With a degree k > 0, it also encloses the Taylor series of this
-    degree around the centre, and returns what both allow: this is narrower for small boxes.
+    degree around the centre, and returns the intersection, which is narrower for small boxes.
 
     A value that does not exist does not count: `bounds(np.log)(-1.0, 1.0)` is -inf and about 0.  If no value exists, or
     a divisor contains zero, the bounds are infinite.
-    Raises: ValueError if a lower bound exceeds the upper one, or f decides what differs within the box; TypeError for
-    complex numbers and other operations that have no bounds; MissingRuleError for a primitive without a rule.
+    Raises: ValueError if a lower bound exceeds the upper one, or f decides by a value that differs within the box;
+    TypeError for complex numbers and other operations that have no bounds; MissingRuleError for a primitive without a
+    rule.
 
     >>> import numpy as np
     >>> from calque_bounds import bounds

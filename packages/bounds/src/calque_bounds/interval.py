@@ -87,7 +87,7 @@ def up(z: Value, ulps: float, error: Value = 0.0) -> Value:
 
 
 def outward(lower: Value, upper: Value, ulps: float = HALF_AN_ULP, error: Value = 0.0) -> Interval:
-    """Return an interval that contains all numbers between those which round to `lower` and to `upper`."""
+    """Return an interval that contains all numbers that round to a float from `lower` to `upper`."""
     return Interval(down(lower, ulps, error), up(upper, ulps, error))
 
 

@@ -35,7 +35,7 @@ def grow(primitive: Primitive, *xs: Interval, **params: Any) -> Any:
 
 
 def def_floats(primitive: Primitive, rule: Callable[..., Any]) -> None:
-    """Define the rule of a primitive on floats.  Of integers, equal bounds give equal bounds, others all integers."""
+    """Define the rule of a primitive on floats.  Equal integers give equal bounds, other ones all integers."""
 
     @primitive.def_rule("bounds")
     def dispatched(*xs: Interval, **params: Any) -> Any:

@@ -53,7 +53,7 @@ DENSE = (
 
 
 class Control(NamedTuple):
-    """What bounds the steps: the tolerances, the most steps between two times, and the longest step."""
+    """The bounds of steps: the tolerances, the most steps between two times, and the longest step."""
 
     rtol: Value
     atol: Value
@@ -78,7 +78,7 @@ def odeint(
     mean of squares, and a step at most `hmax`.  The solution is NaN from where `mxstep` steps did not reach the next
     time, or steps became too small.  Stiff equations need many steps.
     Forward mode differentiates the steps.  Reverse mode solves the adjoint equation with the same tolerances, by y0, t,
-    the arguments, and what `func` closes over.
+    the arguments, and the values that `func` closes over.
     Shapes: y0 a tree of arrays [*s], t [n] -> a tree of arrays [n, *s].  Dtype: of y0, integers become floats; times
     are rounded to its precision.
     Raises: ShapeError if t is no vector; ValueError if known times decrease; TypeError if `func` does not return the
@@ -153,7 +153,7 @@ def _with_adjoint(velocity: Velocity, control: Control) -> Callable[..., Value]:
         ys, t, operands = kept
         places = [i for i, x in enumerate(operands) if is_float(typeof(x).dtype)]
 
-        def reverse(state: Any, s: Value, *operands: Value) -> Any:  # in the time s = -t, which grows on the way back
+        def reverse(state: Any, s: Value, *operands: Value) -> Any:  # in the time s = -t, which grows backward
             def velocity_of(y: Value, *floats: Value) -> Value:
                 chosen = dict(zip(places, floats))
                 return velocity(y, -s, *(chosen.get(i, x) for i, x in enumerate(operands)))

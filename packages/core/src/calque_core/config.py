@@ -2,7 +2,7 @@
 
 `with config.enable_x64(False): ...` holds for the block, in this thread and in this task of `asyncio`, and in tasks
 that it starts meanwhile; `@config.enable_x64(False)` holds for each call of a function; `config.update("enable_x64",
-False)` changes the resting state of every thread.  Settings are part of every cache key, so a change never gives a
+False)` changes the default of every thread.  Settings are part of every cache key, so a change never gives a
 stale result.  Code reads a setting where it uses it, not at import.
 
 Read next: `report_settings.py`, on which messages alone depend; `start_requests.py`, for the life of the process.
@@ -84,7 +84,7 @@ class scope(Held):
 
 
 def _refuse_in_trace_of_32_bits() -> None:
-    """Raise RuntimeError if the current trace was opened in 32 bits: its results, and what it records, have no more."""
+    """Raise RuntimeError if the current trace was opened in 32 bits: its results and equations have no more."""
     trace = here().trace
     opened = [context for context in context_chain(here()) if context.trace is trace][-1]
     if trace is not RESTING.trace and not opened.settings.enable_x64:
@@ -230,7 +230,7 @@ def disable_jit(value: bool = True) -> scope:
 def known_indices(value: str) -> scope:
     """Refuse known indices out of bounds ("checked", the default), or take them as traced ones ("as_traced").
 
-    It holds for a `with` block: a read is clipped then, and an update is dropped.  NumPy's arrays ignore it.
+    It holds for a `with` block: a read is clipped then, and an update is dropped.  NumPy's own indexing ignores it.
     Raises: ValueError if `value` is neither.
 
     >>> import numpy as np

@@ -94,7 +94,7 @@ def breakpoint(*, filter_frames: bool = True, num_frames: int | None = None, ord
 
     The commands are those of Python's debugger: `p expression`, `args`, `list`, `where`, `up`, `down`, `continue`,
     `quit`, which ends the program with `bdb.BdbQuit`, and `help`.  They read standard input.  In a traced or compiled
-    program, traced variables have their values in this run; other variables are what they were when it was traced.
+    program, traced variables have their values in this run; other variables have their values from its trace.
     The program keeps the variables alive.  With `filter_frames`, frames of calque are left out; `num_frames` is the
     number of frames to show.  `ordered`, `vmap` and derivatives are as for `callback`.
     Raises: ValueError if `num_frames` is less than 1.

@@ -27,7 +27,7 @@ def late_names(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions `__getattr__` and `__dir__` of a package whose names are imported at their first use.
 
-    It is `calque_pytree.late_names` for modules that compute with arrays: they are imported at rest.
+    It is `calque_pytree.late_names` for modules that compute with arrays: no trace is current at their import.
     `names` maps a module to its names as an import statement has them: "sin, cos as cosine".  A module that is the
     package itself has modules as names.  `missing(name)` gives all other attributes, or None;
     `adapt(package, name, value)` gives the value that the package has under a name.
@@ -55,7 +55,7 @@ def late_chapters(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package whose names are imported at their first use.
 
-    It is `calque_pytree.late_chapters` for modules that compute with arrays: they are imported at rest.
+    It is `calque_pytree.late_chapters` for modules that compute with arrays: no trace is current at their import.
     `chapters` maps the title of a chapter to its names by module, as `late_names` has them; `__all__` has their order.
     `unlisted` has further names by module, which `__all__` lacks.  `deprecated` maps a name that goes with the next
     minor release to its new name: its use warns.  The other arguments, and the errors about unknown
@@ -85,7 +85,7 @@ def _advised(package: str, missing: Callable[[str], Any] | None) -> Callable[[st
 
 
 def late_function(module: str, name: str) -> Callable[..., Any]:
-    """Return a function that calls function `name` of `module`, which the first call imports at rest.
+    """Return a function that calls function `name` of `module`, which the first call imports while no trace is current.
 
     Raises: ModuleNotFoundError, when called, with the command that installs the module's package, if it is absent.
 

@@ -132,9 +132,9 @@ class Ref:
             hand_down(holder, ref_set_p, [self._content if is_owner else self, x], {})
 
     def _holder(self) -> tuple[Trace, list[Trace]]:
-        """Return the trace that reads and writes: the one that owns the content, or that records inside of it.
+        """Return the trace that reads and writes, the owner of the content or a recording trace inside of it.
 
-        The second item is the transformations inside of that one.
+        The second item lists the transformations inside of this trace.
         Raises: ValueError after the end of the reference, or outside of its trace.
         """
         if self._end is not None:
@@ -206,7 +206,7 @@ def _read_only_copy(x: Value) -> Value:
 def new_ref(init_val: Value) -> Ref:
     """Return a new reference, whose array starts as a copy of `init_val`.
 
-    Dtype: that of `init_val`; a Python scalar becomes an array without axes.
+    Shape and dtype: those of `init_val`; a Python scalar becomes an array without axes.
     Raises: TypeError if it is no array.
 
     >>> import numpy as np
@@ -241,9 +241,9 @@ def empty_ref(ty: Any) -> Ref:
 
 @api_boundary
 def freeze(ref: Ref) -> Value:
-    """Return the array of a reference that is not used again.
+    """Return the array of a reference, which ends: any later use of it is refused.
 
-    Raises: ValueError for a reference from outside of the program that is traced, and at a later use of it.
+    Raises: TypeError if `ref` is no reference; ValueError if it is from outside of the program that is traced.
 
     >>> from calque_core.ref import freeze, new_ref
     >>> freeze(new_ref(2.0))
@@ -254,7 +254,7 @@ def freeze(ref: Ref) -> Value:
 
 @api_boundary
 def free_ref(ref: Ref) -> None:
-    """Drop the array of a reference that is not used again.
+    """Drop the array of a reference, which ends: any later use of it is refused.
 
     Raises: as `freeze`.
 
@@ -266,12 +266,13 @@ def free_ref(ref: Ref) -> None:
 
 @api_boundary
 def get(ref: Ref, idx: Any = ...) -> Value:
-    """Return the elements of a reference at an index, `ref[idx]`; all without one.
+    """Return the elements of a reference at an index, `ref[idx]`; the whole array without one.
 
+    Shape: as NumPy's `x[idx]`.  Dtype: the array's.
     Raises: TypeError if `ref` is no reference; IndexError for a known index out of bounds.
 
     >>> from calque_core.ref import get, new_ref
-    >>> get(new_ref([1.0, 2.0][1]))
+    >>> get(new_ref(2.0))
     np.float64(2.0)
     """
     x = _checked("get", ref).read()
@@ -282,7 +283,8 @@ def get(ref: Ref, idx: Any = ...) -> Value:
 def set(ref: Ref, idx: Any, value: Value) -> None:
     """Write the elements of a reference at an index, `ref[idx] = value`.
 
-    Raises: TypeError for a value that would lose fractions; ShapeError for a value that does not broadcast.
+    Shape: `value` broadcasts to `ref[idx]`.  Dtype: converted to the array's.
+    Raises: TypeError if `ref` is no reference, or its dtype cannot hold `value`; ShapeError if the shapes do not fit.
 
     >>> from calque_core.ref import new_ref, set
     >>> ref = new_ref(1.0)

@@ -55,7 +55,7 @@ def traceback_filtering(value: str) -> report:
 def log_compiles(value: bool = True) -> report:
     """Log each trace and each compilation of jitted functions, with its time and its reason, for a `with` block.
 
-    The messages are warnings of the logger "calque" of Python's `logging`, so that they show without more ado.
+    The messages are warnings of the logger "calque" of Python's `logging`, which shows them by default.
     Raises: ValueError if `value` is not a bool.
 
     >>> from calque_core.config import log_compiles, reports

@@ -1,7 +1,7 @@
 """Requests for the start of a backend: its platforms, its devices on the host's processor, memory of accelerators.
 
 One idea: a backend reads a request once, when it starts, and notes the values with which it started; a later request
-for other values is refused, because it could no longer come true.
+for other values is refused, because the backend cannot apply it.
 
 Read next: `config.py`, where users find the functions that ask; `backends.py`.
 """

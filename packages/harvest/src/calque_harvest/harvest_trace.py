@@ -1,4 +1,4 @@
-"""The trace that meets named values, and plants others in their place.
+"""The trace that processes named values, and plants other values in their place.
 
 One idea: it has no tracers.  It sees every operation, keeps what `sow` reports, and hands the other operations to its
 parent as they are.  An operation that holds a program with names of its tag is opened: the program becomes one that

@@ -1,4 +1,4 @@
-"""Where the names of a program are, and how often each comes: what a plant has to fit.
+"""The places of the names in a program, and how often each comes: a plant must fit them.
 
 Read next: `programs.py`, the rules that plant.
 """

@@ -1,7 +1,7 @@
 """The kinds of node a tree can have.
 
 Owns `NodeKind`, the record of how one type is flattened and unflattened, and the kinds that every registry knows:
-`None`, tuple, list, dict, OrderedDict, defaultdict and namedtuple. The one idea: three things describe a node fully,
+`None`, tuple, list, dict, OrderedDict, defaultdict and namedtuple. The one idea: three items describe a node fully,
 its kind, its number of children, and its *data* (keys, a class, aux data). A treedef is a sequence of such triples, and
 every other module of this package reads them.
 

@@ -205,7 +205,7 @@ class PreparedDerivative:
     """A sparse derivative of a function: call it with arguments.  Made by `prepare_jacobian` and `prepare_hessian`.
 
     For arguments of the types of the first ones, the function does not run again: it is traced once, as for `jit`, so
-    it must not read what changes.  For other types, it is differentiated anew.
+    it must not read variables that change.  For other types, it is differentiated anew.
     """
 
     def __init__(self, derivative: Callable[..., SparseArray], coloring: Coloring, args: Args) -> None:

@@ -29,7 +29,7 @@ AT_ONCE = 1 << 24  # pairs that one step makes
 
 
 class Operand(NamedTuple):
-    """What is known of an array: its type, its value or `UNKNOWN`, and its sets by layer; none if all are empty.
+    """An array in the detection: its type, its value or `UNKNOWN`, and its sets by layer; none if all are empty.
 
     A rule gets operands of one layer, and reads `ids`.
     """

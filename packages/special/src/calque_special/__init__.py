@@ -4,7 +4,7 @@ A family of `calque_core.lax`, in a package on core alone.  A primitive with its
 is in `ops`; its rules are in modules of the same path: those for derivatives and batches in `rules`, for Taylor series
 in `series`.  They are imported when a transformation first meets the primitive.  Compiled programs have its formula.
 
-Read next: `kit.py`, what other packages make special functions of.
+Read next: `kit.py`, tools for special functions of other packages.
 """
 
 from calque_core import register_internal_folder as _register_internal_folder

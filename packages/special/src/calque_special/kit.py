@@ -1,4 +1,4 @@
-"""What other packages make special functions of: series, densities, sums, and tables for evaluation on arrays.
+"""Tools for special functions of other packages: series, densities, sums, and tables for evaluation on arrays.
 
 These are parts of formulas (`calque_core.engine.declare_formula`).  They may change in any release, as the names of
 `calque_core.engine` may.

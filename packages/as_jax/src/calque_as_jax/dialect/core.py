@@ -77,7 +77,7 @@ class Primitive(calque_core.Primitive, metaclass=_PrimitiveType):
         return function
 
     def def_abstract_eval(self, function: Any = None, *, cached: bool = False) -> Any:
-        """Define the type rule; a library has said by now whether there are several results."""
+        """Define the type rule, after `multiple_results` is set."""
         self.def_rule("partial_eval", partial(_stage_whole, self), override=True)
         self.def_rule("abstract_eval", function, override=True)
         return function
@@ -184,12 +184,12 @@ def get_opaque_trace_state(convention: Any = None) -> Any:
 
 
 class TraceTag:
-    """What the traces of one transformation have in common."""
+    """A mark that the traces of one transformation share."""
 
 
 @contextmanager
 def take_current_trace() -> Iterator[Any]:
-    """Give the current trace, and evaluate in the block."""
+    """Yield the current trace; operations in the block are evaluated."""
     trace = current_trace()
     with calque_core.eval_context():
         yield trace

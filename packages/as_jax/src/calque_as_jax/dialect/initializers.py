@@ -1,4 +1,4 @@
-"""`jax.nn.initializers`: functions that make initial parameters; what they return gives device arrays."""
+"""`jax.nn.initializers`: functions that make initial parameters, as device arrays."""
 
 from __future__ import annotations
 

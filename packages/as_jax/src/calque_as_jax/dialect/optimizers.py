@@ -1,4 +1,4 @@
-"""`jax.example_libraries.optimisers`: rules that move parameters along gradients, each a triple of functions.
+"""`jax.example_libraries.optimizers`: rules that move parameters along gradients, each a triple of functions.
 
 One idea: a rule is written for one array, `init(x)`, `update(i, g, state)` and `params(state)`, and applied to each
 leaf of a pytree; the state of a tree has the states of its leaves.

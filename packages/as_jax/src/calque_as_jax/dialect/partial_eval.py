@@ -1,8 +1,8 @@
 """`jax.interpreters.partial_eval`: known values are computed, operations on unknown ones are recorded.
 
-One idea: a trace that records the operations on its own tracers, and hands all others to its parent.  A jitted function
-with one unknown argument is recorded whole, so all of its results are unknown; jax computes the results that do not
-depend on it.
+One idea: a trace records the operations on its own tracers, and hands all other operations to its parent.  A jitted
+function with one unknown argument is recorded whole, so all of its results are unknown; jax computes the results that
+do not depend on it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names that libraries import from private modules of jax, or from deep public ones.
+"""Names that libraries import from private modules of jax, or from `jax.extend` and `jax.interpreters`.
 
 One idea: each is there because a client of the page *Run your JAX program* imports it, and does the least that the
 client needs.

@@ -1,4 +1,4 @@
-"""The dtypes of `jax.numpy` as it has them: `jnp.float32(x)` makes an array, `jnp.float32.dtype` is NumPy's dtype."""
+"""The dtypes of `jax.numpy`: `jnp.float32(x)` makes an array, `jnp.float32.dtype` is NumPy's dtype."""
 
 from __future__ import annotations
 

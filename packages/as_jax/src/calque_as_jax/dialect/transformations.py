@@ -1,6 +1,6 @@
 """The transformations of `jax`: functions that they return give device arrays, and take jax's options.
 
-One idea: calque's transformation does the work; what leaves it passes `tree_to_arrays`.
+One idea: calque's transformation computes, and its results pass `tree_to_arrays`.
 """
 
 from __future__ import annotations

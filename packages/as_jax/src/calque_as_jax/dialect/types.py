@@ -1,4 +1,4 @@
-"""`jax.typeof`: calque's type of a value, with what jax's types have in addition, such as `sharding`."""
+"""`jax.typeof`: calque's type of a value, with the attributes that only jax's types have, such as `sharding`."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from importlib.util import module_from_spec
 from pathlib import Path
 
 if os.environ.get("CALQUE_AS_JAX") == "1":
-    import calque_as_jax  # noqa: F401  # imported for what it does
+    import calque_as_jax  # noqa: F401  # imported for its effect
 
 _here = Path(__file__).parent
 _next = PathFinder.find_spec("sitecustomize", [path for path in sys.path if Path(path) != _here])

@@ -37,7 +37,7 @@ def saved_input_vjp(
     Scalars are not left out.  `allow_unused=False` refuses a marked array that the pullback does not need,
     `allow_opaque=False` any number that it keeps.
     Raises: TypeError if a primal is not an array, or a value does not fit its primal; ValueError if `which` does not
-    have one bool for each primal, or for what the options refuse.
+    have one bool for each primal, or an option refuses the pullback.
 
     >>> import numpy as np
     >>> from calque_autodiff import saved_input_vjp

@@ -1,4 +1,4 @@
-"""What the packages of calque share: it may change in any release, so a package of yours had better not need it.
+"""Names that the packages of calque share; they may change in any release, so avoid them in a package of yours.
 
 The names are in chapters.  A name that a stranger's package needs, too, belongs to `calque_core.extend`: ask for it.
 

@@ -1,9 +1,9 @@
-"""The floor: what a package of operations or of transformations needs beside `calque_core` and `calque_core.lax`.
+"""The floor: names that a package of operations or of transformations needs beside `calque_core` and its `lax`.
 
 These names are stable: one that goes is deprecated for one minor release before.  Our own families, linear algebra and
 its siblings, are written with them; the page `docs/extend.md` shows each in use.
 
-Read next: `calque_core.engine`, what our own packages share beside them, which may change in any release.
+Read next: `calque_core.engine`, names that our own packages share beside them, which may change in any release.
 """
 
 from calque_core.late import late_chapters as _late_chapters

@@ -179,7 +179,7 @@ def _is_repeated(key: Key, operands: Sequence[Value], x: Tracer) -> bool:
 
 
 class TypedCall(NamedTuple):
-    """An operation on operands of known types: what a known operation is made of, without a value of an operand.
+    """An operation on operands of known types, from which a known operation is made, without a value of an operand.
 
     `places` has the position of each argument among the operands, None for another argument, whose value is in
     `others`.  `is_mine` marks the operands that are tracers of the transformation, `is_number` the numbers.

@@ -1,10 +1,10 @@
-"""Known operations: what a transformation made of an operation on operands of known types.
+"""Known operations: code or equations that a transformation made of an operation on operands of known types.
 
 One idea: rules give the same operations whenever operands have the same types.  An operation is a primitive, a program
 or a function.  So a transformation makes code, or equations to copy, once for each operation and types, and keeps
 it in one table; later calls leave out the rules.
 
-The page `docs/known_operations.md` tells what is kept, for how long, and how to run the rules at each call.
+The page `docs/known_operations.md` tells which entries are kept, for how long, and how to run the rules at each call.
 
 Read next: `operands.py` for keys; `operation.py` for operations as programs; `run.py` and `record.py`, which write
 code.
@@ -46,7 +46,7 @@ Params = Mapping[str, Any]
 
 
 class Known(NamedTuple):
-    """A known operation: the operation as a program, and what the transformation made of it, for `trace.run_known`."""
+    """A known operation: its program, and the code or equations that the transformation made, for `trace.run_known`."""
 
     operation: Any
     code: Any
@@ -282,7 +282,7 @@ def attempt(run: Callable[..., T], *args: Any) -> T | None:
 
 
 def run_code(operation: Any, code: Callable[..., T], args: Sequence[Value], by_rules: Callable[[], T]) -> T:
-    """Return `code(*args)`, or after an error `by_rules()`, which raises it again in its own words.
+    """Return `code(*args)`, or after an error `by_rules()`, which raises the error of the rules.
 
     Under `enable_checks` the rules run, whose operations are checked, and an error of the code alone is reported.
     """

@@ -1,4 +1,4 @@
-"""What stored programs name: primitives, and classes and functions of ours.
+"""The names in stored programs: of primitives, and of classes and functions of ours.
 
 One idea: data chooses from tables, and never says which attribute of a module to take.  A primitive is looked up among
 the declared ones; the module that declares it is imported if it is ours, or belongs to a package that depends on core.

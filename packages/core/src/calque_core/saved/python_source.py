@@ -44,8 +44,8 @@ def to_python(jaxpr: Jaxpr) -> str:
     packages of families; `cond`, `scan`, `while` and `jit` call functions for the programs inside.  Constants stand in
     the text; of the outermost program, those with more than 100 elements are in the keyword argument `consts`, which
     gets `jaxpr.consts`.  A call of `jit` is a plain call.
-    Raises: TypeError for what is no text, by name: callbacks, functions with rules of their own and other equations
-    that hold programs, static objects, traced values; for a function in place of a program.
+    Raises: TypeError, by name, for values without a text: callbacks, functions with rules of their own and other
+    equations that hold programs, static objects, traced values; for a function in place of a program.
 
     >>> import numpy as np
     >>> from calque_core import lax, make_jaxpr, to_python

@@ -125,7 +125,7 @@ def write_value(x: Value, inner: Inner) -> Data:
 
 
 def describe(x: Any) -> str:
-    """Return what a value that cannot be stored is, as a noun phrase.
+    """Return a noun phrase for a value that cannot be stored.
 
     >>> describe(len)
     'a Python function, len'

@@ -75,7 +75,7 @@ def _attribute(x: Any, name: str) -> Any:
 
 @cache
 def _is_data(kind: type[OwnType], name: str) -> bool:
-    """Tell whether an own type says something about a value by this name: a field or a property of the author's."""
+    """Tell whether a name is that of a field or a property of an own type, defined by its author."""
     if name in getattr(kind, "__dataclass_fields__", ()):
         return True
     for base in kind.__mro__:

@@ -111,7 +111,7 @@ of kind "every_size" gives the code for each size: `slice_p` for indices, `gathe
 
 
 def in_every_size(kind: Any) -> Callable[[T], T]:
-    """Return a decorator that promises what `kinds_in_every_size` says of a kind, for a function or a primitive.
+    """Return a decorator that makes the promise of a kind in `kinds_in_every_size`, for a function or a primitive.
 
     >>> from calque_core.extend import types_decide
     >>> from calque_core.extend import in_every_size

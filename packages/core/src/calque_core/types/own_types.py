@@ -1,12 +1,12 @@
 """Types of one's own: of values that are several arrays, and count as one operand.
 
-One idea: an `OwnType` names the arrays of a value and their types, makes a value of arrays, and says what its tangents
-are and what it becomes with one more axis in front.  A program carries such a value as one variable of one type; a
+One idea: an `OwnType` names the arrays of a value and their types, makes a value of arrays, and gives the type of its
+tangents and its type with one more axis in front.  A program carries such a value as one variable of one type; a
 compiler gets its arrays.
 
-Read next: `type_queries.py`, what transformations ask a type; `staging/own_tracers.py`, the values under a trace;
-`primitives/own_values.py`, the two operations between a value and its arrays; `passes/lower_values.py`, which makes
-programs of arrays alone.
+Read next: `type_queries.py`, the questions of transformations to a type; `staging/own_tracers.py`, the values under a
+trace; `primitives/own_values.py`, the two operations between a value and its arrays; `passes/lower_values.py`, which
+makes programs of arrays alone.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class OwnType(AbstractValue, metaclass=_Interned):
         return type(self)(**{name: getattr(self, name) for name in fields} | {"shape": shape})
 
     def varying(self, vma: Collection[Any]) -> Self:
-        """Return this type.  Raises: TypeError for axes of a mesh, whose parts of a value only its arrays have."""
+        """Return this type.  Raises: TypeError for axes of a mesh: only arrays vary along them."""
         if vma:
             raise TypeError(f"a value of type {self} cannot vary along the axes of a mesh. Pass its arrays.")
         return self
@@ -164,7 +164,7 @@ class OwnType(AbstractValue, metaclass=_Interned):
         return hash((type(self), *vars(self).items()))
 
     def __getattr__(self, name: str) -> Any:
-        """Refuse what types of arrays have, as `dtype`; a subclass may have a field `shape`."""
+        """Refuse attributes of types of arrays, such as `dtype`; a subclass may have a field `shape`."""
         if name not in _OF_ARRAYS:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
         raise NoArrayError(

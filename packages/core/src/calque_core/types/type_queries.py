@@ -1,6 +1,6 @@
-"""What transformations ask a type, an array's or one's own: its equal, its tangents, its axes, its arrays.
+"""Questions of transformations to a type, of an array or of one's own: equality, tangents, axes, arrays.
 
-One idea: a rule of `scan` or `cond` need not know of own types, if it asks these questions.
+One idea: a rule of `scan` or `cond` that asks these questions serves own types, too.
 
 Read next: `own_types.py`, the types of one's own.
 """

@@ -37,14 +37,13 @@ _TAILS = (
 def binomial(key: Value, n: Value, p: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
     """Return the number of successes in `n` trials, of probability `p` each.
 
-    Shapes: key [2]; n and p broadcast -> their shape, or `shape`.  Dtype: `dtype`, or the default float.
+    Shapes: one key; n and p broadcast -> their shape, or `shape`.  Dtype: `dtype`, or the default float.
     NaN where `n` or `p` is NaN or negative, or `p` is above 1; infinity where `n` is.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, `dtype` is not a float dtype, or a parameter is
     not real; ShapeError if one does not broadcast.
 
-    >>> import numpy as np
-    >>> from calque_numpy.random import binomial
-    >>> binomial(np.array([0, 42], np.uint32), 20, 0.4, (4,))
+    >>> from calque_numpy.random import binomial, key
+    >>> binomial(key(42), 20, 0.4, (4,))
     array([ 5.,  7., 10.,  8.])
     """
     key, dtype = check_key("binomial", key), float_argument("binomial", dtype)
@@ -160,14 +159,14 @@ def multinomial(
 ) -> Value:
     """Return how many of `n` trials have each of several outcomes, of the probabilities `p`.
 
-    Shapes: key [2], n [*s], p [*s, k] -> [*s, k], or `shape`.  Dtype: `dtype`, or the promoted float dtype of n and p.
+    Shapes: one key, n [*s], p [*s, k] -> [*s, k], or `shape`.  Dtype: `dtype`, or the promoted float dtype of n and p.
     Each outcome is drawn from the trials that the outcomes before it have left; `unroll` is as for `lax.scan`.
     Raises: as `binomial`; ValueError if `p` has no axis, or if a known probability is negative or not finite, or all
     are 0.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import multinomial
-    >>> multinomial(np.array([0, 42], np.uint32), 20, np.array([0.2, 0.3, 0.5]))
+    >>> from calque_numpy.random import key, multinomial
+    >>> multinomial(key(42), 20, np.array([0.2, 0.3, 0.5]))
     array([ 5.,  4., 11.])
     """
     key = check_key("multinomial", key)

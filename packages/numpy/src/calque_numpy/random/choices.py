@@ -42,15 +42,15 @@ def categorical(
     """Return random positions along `axis`, with probabilities proportional to exp(logits).
 
     `mode` is as for `gumbel`.  Without `replace`, the positions along the first axes of `shape` differ.
-    Shapes: key [2], logits [*a, n, *b] -> [*a, *b], or `shape`, which ends with a shape to which [*a, *b] broadcasts.
+    Shapes: one key, logits [*a, n, *b] -> [*a, *b], or `shape`, which ends with a shape to which [*a, *b] broadcasts.
     Dtype: the default integer; int32 without `replace`.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `logits` is not real; ShapeError if `shape`
     does not fit; ValueError for an axis out of range, another mode, or more choices than categories with a
     probability above 0, or if one of known `logits` is NaN, or all are minus infinity.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import categorical
-    >>> categorical(np.array([0, 42], np.uint32), np.log([0.1, 0.2, 0.7]), shape=(5,))
+    >>> from calque_numpy.random import categorical, key
+    >>> categorical(key(42), np.log([0.1, 0.2, 0.7]), shape=(5,))
     array([2, 2, 2, 2, 2])
     """
     key = check_key("categorical", key)
@@ -128,14 +128,14 @@ def choice(
 
     `p` holds the probabilities of the elements, or numbers proportional to them; without it, the elements are equally
     likely.  Without `replace`, no element is chosen twice; `mode` is then as for `gumbel`.
-    Shapes: key [2], a [*x, n, *y], p [n] -> [*x, *shape, *y].  Dtype: kept; the default integer for an integer.
+    Shapes: one key, a [*x, n, *y], p [n] -> [*x, *shape, *y].  Dtype: kept; the default integer for an integer.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `a` is a scalar that is no integer;
     ShapeError if `p` does not fit; ValueError for an axis out of range, an empty `a`, or more choices than elements;
     of known `p`, if it has a negative number, infinity or NaN, or fewer positive numbers than choices need.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import choice
-    >>> choice(np.array([0, 42], np.uint32), np.array([10, 20, 30]), (4,))
+    >>> from calque_numpy.random import choice, key
+    >>> choice(key(42), np.array([10, 20, 30]), (4,))
     array([10, 20, 10, 20])
     """
     key, sizes = check_key("choice", key), check_shape("choice", shape)

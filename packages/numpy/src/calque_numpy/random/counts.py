@@ -36,13 +36,12 @@ def geometric(key: Value, p: Value, shape: Sequence[int] | None = None, dtype: D
 
     The limits of the dtype stand for numbers beyond them: for `p` = 0, which has no success, the greatest integer; 0
     where `p` is NaN or outside of [0, 1].
-    Shapes: key [2], p [*s] -> [*s], or `shape`; `p` broadcasts to it.  Dtype: `dtype`, or the default integer.
+    Shapes: one key, p [*s] -> [*s], or `shape`; `p` broadcasts to it.  Dtype: `dtype`, or the default integer.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, `dtype` is no integer dtype, or `p` is not real;
     ShapeError if `p` does not broadcast to `shape`.
 
-    >>> import numpy as np
-    >>> from calque_numpy.random import geometric
-    >>> geometric(np.array([0, 42], np.uint32), 0.3, (4,))
+    >>> from calque_numpy.random import geometric, key
+    >>> geometric(key(42), 0.3, (4,))
     array([ 3, 12,  2,  1])
     """
     key, dtype = check_key("geometric", key), integer_argument("geometric", dtype)
@@ -70,13 +69,12 @@ def poisson(key: Value, lam: Value, shape: Sequence[int] | None = None, dtype: D
     """Return the number of events in a unit of time, at the rate `lam`; -1 where the rate is negative, NaN or infinite.
 
     In an unsigned dtype the greatest integer stands for -1, and in all dtypes for a greater number of events.
-    Shapes: key [2], lam [*s] -> [*s], or `shape`; `lam` broadcasts to it.  Dtype: `dtype`, or the default integer.
+    Shapes: one key, lam [*s] -> [*s], or `shape`; `lam` broadcasts to it.  Dtype: `dtype`, or the default integer.
     The rate is rounded to float32.
     Raises: as `geometric`.
 
-    >>> import numpy as np
-    >>> from calque_numpy.random import poisson
-    >>> poisson(np.array([0, 42], np.uint32), 3.0, (4,))
+    >>> from calque_numpy.random import key, poisson
+    >>> poisson(key(42), 3.0, (4,))
     array([6, 2, 2, 1])
     """
     key, dtype = check_key("poisson", key), integer_argument("poisson", dtype)

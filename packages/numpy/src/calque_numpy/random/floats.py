@@ -36,15 +36,15 @@ def uniform(
 ) -> Value:
     """Return floats distributed uniformly over [minval, maxval).
 
-    Shapes: key [2] -> shape; the bounds broadcast to it.  Dtype: `dtype`, or the default float.
+    Shapes: one key -> shape; the bounds broadcast to it.  Dtype: `dtype`, or the default float.
     For other bounds than 0 and 1, the last bit may differ in a compiled program, which fuses x * range + minval.
     A number that rounding would move to `maxval` is the float before it; `minval` where the interval is empty.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, `dtype` is not a float dtype, or a bound is
     complex; ShapeError if a bound does not broadcast to `shape`; ValueError if a known bound is not finite in `dtype`.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import uniform
-    >>> uniform(np.array([0, 42], np.uint32), (2,), np.float32)
+    >>> from calque_numpy.random import key, uniform
+    >>> uniform(key(42), (2,), np.float32)
     array([0.48870957, 0.6797972 ], dtype=float32)
     """
     key, dtype = check_key("uniform", key), float_argument("uniform", dtype)
@@ -96,13 +96,12 @@ def bernoulli(key: Value, p: Value = 0.5, shape: Sequence[int] | None = None, mo
     """Return bools that are true with probability `p`.
 
     `mode="high"` compares with twice as many random bits, for probabilities near 0.
-    Shapes: key [2], p [*s] -> [*s], or `shape`; `p` broadcasts to it.  Dtype: bool.
+    Shapes: one key, p [*s] -> [*s], or `shape`; `p` broadcasts to it.  Dtype: bool.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `p` is not a float; ShapeError if `p` does
     not broadcast to `shape`; ValueError for another mode, or if a known `p` is not in [0, 1].
 
-    >>> import numpy as np
-    >>> from calque_numpy.random import bernoulli
-    >>> bernoulli(np.array([0, 42], np.uint32), 0.4, (3,))
+    >>> from calque_numpy.random import bernoulli, key
+    >>> bernoulli(key(42), 0.4, (3,))
     array([False,  True, False])
     """
     key, dtype = check_key("bernoulli", key), typeof(p).dtype
@@ -121,12 +120,11 @@ def bernoulli(key: Value, p: Value = 0.5, shape: Sequence[int] | None = None, mo
 def rademacher(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     """Return -1 or 1, each with probability 1/2.
 
-    Shapes: key [2] -> shape.  Dtype: `dtype`, or the default integer.
+    Shapes: one key -> shape.  Dtype: `dtype`, or the default integer.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `dtype` is no dtype of numbers.
 
-    >>> import numpy as np
-    >>> from calque_numpy.random import rademacher
-    >>> rademacher(np.array([0, 42], np.uint32), (4,))
+    >>> from calque_numpy.random import key, rademacher
+    >>> rademacher(key(42), (4,))
     array([ 1,  1, -1, -1])
     """
     key, dtype = check_key("rademacher", key), dtype_argument(int if dtype is None else dtype)

@@ -34,13 +34,13 @@ def truncated_normal(
     """Return numbers of the standard normal distribution between `lower` and `upper`, neither included.
 
     NaN where no float lies between the bounds.
-    Shapes: key [2]; the bounds broadcast -> their shape, or `shape`.  Dtype: `dtype`, or the default float.
+    Shapes: one key; the bounds broadcast -> their shape, or `shape`.  Dtype: `dtype`, or the default float.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, `dtype` is not a float dtype, or a bound is not
     real; ShapeError if a bound does not broadcast to `shape`.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import truncated_normal
-    >>> np.round(truncated_normal(np.array([0, 42], np.uint32), 0.0, 1.0, (2,), np.float32), 4)
+    >>> from calque_numpy.random import key, truncated_normal
+    >>> np.round(truncated_normal(key(42), 0.0, 1.0, (2,), np.float32), 4)
     array([0.4311, 0.619 ], dtype=float32)
     """
     key, dtype = check_key("truncated_normal", key), float_argument("truncated_normal", dtype)
@@ -118,13 +118,13 @@ tail_normal_p = declare("tail_normal", _tail_normal_formula, _tail_slope_near, _
 def lognormal(key: Value, sigma: Value = 1.0, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
     """Return numbers whose logarithm is normal, of mean 0 and deviation `sigma`.
 
-    Shapes: key [2], sigma [*s] -> [*s], or `shape`.  Dtype: `dtype`, or the default float.
+    Shapes: one key, sigma [*s] -> [*s], or `shape`.  Dtype: `dtype`, or the default float.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, `dtype` is not a float dtype, or `sigma` is not
     real; ShapeError if `sigma` does not broadcast to `shape`.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import lognormal
-    >>> np.round(lognormal(np.array([0, 42], np.uint32), 0.5, (2,), np.float32), 4)
+    >>> from calque_numpy.random import key, lognormal
+    >>> np.round(lognormal(key(42), 0.5, (2,), np.float32), 4)
     array([0.9859, 1.2631], dtype=float32)
     """
     key, dtype = check_key("lognormal", key), float_argument("lognormal", dtype)
@@ -135,12 +135,12 @@ def lognormal(key: Value, sigma: Value = 1.0, shape: Sequence[int] | None = None
 def maxwell(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     """Return numbers of the Maxwell distribution: the length of three normal numbers.
 
-    Shapes: key [2] -> shape.  Dtype: `dtype`, or the default float.
+    Shapes: one key -> shape.  Dtype: `dtype`, or the default float.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `dtype` is not a float dtype.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import maxwell
-    >>> np.round(maxwell(np.array([0, 42], np.uint32), (2,), np.float32), 4)
+    >>> from calque_numpy.random import key, maxwell
+    >>> np.round(maxwell(key(42), (2,), np.float32), 4)
     array([0.5536, 0.2933], dtype=float32)
     """
     key, dtype = check_key("maxwell", key), float_argument("maxwell", dtype)
@@ -155,14 +155,14 @@ def _maxwells(key: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
 def double_sided_maxwell(key: Value, loc: Value, scale: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     """Return `loc` plus `scale` times numbers of the Maxwell distribution with random signs.
 
-    Shapes: key [2]; loc and scale broadcast to [*s] -> [*shape, *s]; [*s, *s] without `shape`, as in jax.
+    Shapes: one key; loc and scale broadcast to [*s] -> [*shape, *s]; [*s, *s] without `shape`, as in jax.
     Dtype: `dtype`, or the default float.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, `dtype` is not a float dtype, or a parameter is
     not real; ShapeError if the parameters do not broadcast.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import double_sided_maxwell
-    >>> np.round(double_sided_maxwell(np.array([0, 42], np.uint32), 0.0, 2.0, (2,), np.float32), 4)
+    >>> from calque_numpy.random import double_sided_maxwell, key
+    >>> np.round(double_sided_maxwell(key(42), 0.0, 2.0, (2,), np.float32), 4)
     array([-2.762 , -1.3514], dtype=float32)
     """
     key, dtype = check_key("double_sided_maxwell", key), float_argument("double_sided_maxwell", dtype)
@@ -177,13 +177,13 @@ def wald(key: Value, mean: Value, shape: Sequence[int] | None = None, dtype: DTy
     """Return numbers of the Wald distribution: when a Brownian motion of drift 1 / `mean` first reaches 1.
 
     The derivative in `mean` moves each number along its quantile.
-    Shapes: key [2], mean [*s] -> [*s], or `shape`.  Dtype: `dtype`, or the default float.
+    Shapes: one key, mean [*s] -> [*s], or `shape`.  Dtype: `dtype`, or the default float.
     Raises: as `lognormal`.
     Source: Michael, Schucany and Haas (1976), Generating random variates using transformations with multiple roots.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import wald
-    >>> np.round(wald(np.array([0, 42], np.uint32), 2.0, (2,), np.float32), 4)
+    >>> from calque_numpy.random import key, wald
+    >>> np.round(wald(key(42), 2.0, (2,), np.float32), 4)
     array([2.2266, 3.9277], dtype=float32)
     """
     key, dtype = check_key("wald", key), float_argument("wald", dtype)

@@ -29,12 +29,12 @@ def _open_uniform(key: Value, shape: Shape, dtype: np.dtype[Any], low: Any) -> V
 def exponential(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     """Return numbers of the exponential distribution, whose density is exp(-x).
 
-    Shapes: key [2] -> shape.  Dtype: `dtype`, or the default float.
+    Shapes: one key -> shape.  Dtype: `dtype`, or the default float.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `dtype` is not a float dtype.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import exponential
-    >>> np.round(exponential(np.array([0, 42], np.uint32), (2,), np.float32), 4)
+    >>> from calque_numpy.random import exponential, key
+    >>> np.round(exponential(key(42), (2,), np.float32), 4)
     array([0.6708, 1.1388], dtype=float32)
     """
     key, dtype = check_key("exponential", key), float_argument("exponential", dtype)
@@ -49,12 +49,12 @@ def exponential_of(key: Value, shape: Shape, dtype: np.dtype[Any]) -> Value:
 def cauchy(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     """Return numbers of the Cauchy distribution, whose density is 1 / (pi (1 + x**2)).
 
-    Shapes: key [2] -> shape.  Dtype: `dtype`, or the default float.
+    Shapes: one key -> shape.  Dtype: `dtype`, or the default float.
     Raises: as `exponential`.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import cauchy
-    >>> np.round(cauchy(np.array([0, 42], np.uint32), (2,), np.float32), 4)
+    >>> from calque_numpy.random import cauchy, key
+    >>> np.round(cauchy(key(42), (2,), np.float32), 4)
     array([-0.0355,  0.6337], dtype=float32)
     """
     key, dtype = check_key("cauchy", key), float_argument("cauchy", dtype)
@@ -65,12 +65,12 @@ def cauchy(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
 def laplace(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     """Return numbers of the Laplace distribution, whose density is exp(-abs(x)) / 2.
 
-    Shapes: key [2] -> shape.  Dtype: `dtype`, or the default float.
+    Shapes: one key -> shape.  Dtype: `dtype`, or the default float.
     Raises: as `exponential`.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import laplace
-    >>> np.round(laplace(np.array([0, 42], np.uint32), (2,), np.float32), 4)
+    >>> from calque_numpy.random import key, laplace
+    >>> np.round(laplace(key(42), (2,), np.float32), 4)
     array([ 0.0228, -0.4457], dtype=float32)
     """
     key, dtype = check_key("laplace", key), float_argument("laplace", dtype)
@@ -81,12 +81,12 @@ def laplace(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value
 def logistic(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     """Return numbers of the logistic distribution, whose distribution function is 1 / (1 + exp(-x)).
 
-    Shapes: key [2] -> shape.  Dtype: `dtype`, or the default float.
+    Shapes: one key -> shape.  Dtype: `dtype`, or the default float.
     Raises: as `exponential`.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import logistic
-    >>> np.round(logistic(np.array([0, 42], np.uint32), (2,), np.float32), 4)
+    >>> from calque_numpy.random import key, logistic
+    >>> np.round(logistic(key(42), (2,), np.float32), 4)
     array([-0.0452,  0.7528], dtype=float32)
     """
     key, dtype = check_key("logistic", key), float_argument("logistic", dtype)
@@ -99,12 +99,12 @@ def gumbel(key: Value, shape: Sequence[int] = (), dtype: DType = None, mode: str
 
     `mode="high"` draws twice as many random bits, for the greatest numbers, and "highest" also for the least, in
     float32; None is "low".
-    Shapes: key [2] -> shape.  Dtype: `dtype`, or the default float.
+    Shapes: one key -> shape.  Dtype: `dtype`, or the default float.
     Raises: as `exponential`; ValueError for another mode.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import gumbel
-    >>> np.round(gumbel(np.array([0, 42], np.uint32), (2,), np.float32), 4)
+    >>> from calque_numpy.random import gumbel, key
+    >>> np.round(gumbel(key(42), (2,), np.float32), 4)
     array([0.3341, 0.952 ], dtype=float32)
     """
     key, dtype = check_key("gumbel", key), float_argument("gumbel", dtype)
@@ -161,12 +161,12 @@ def _fraction(high: Value, low: Value) -> Value:
 def pareto(key: Value, b: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
     """Return numbers of the Pareto distribution, whose density is b / x**(b + 1) for x >= 1.
 
-    Shapes: key [2], b [*s] -> [*s], or `shape`; `b` broadcasts to it.  Dtype: `dtype`, or the default float.
+    Shapes: one key, b [*s] -> [*s], or `shape`; `b` broadcasts to it.  Dtype: `dtype`, or the default float.
     Raises: as `exponential`; TypeError if `b` is not real, ShapeError if it does not broadcast to `shape`.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import pareto
-    >>> np.round(pareto(np.array([0, 42], np.uint32), 2.0, (2,), np.float32), 4)
+    >>> from calque_numpy.random import key, pareto
+    >>> np.round(pareto(key(42), 2.0, (2,), np.float32), 4)
     array([1.3985, 1.7672], dtype=float32)
     """
     key, dtype = check_key("pareto", key), float_argument("pareto", dtype)
@@ -177,12 +177,12 @@ def pareto(key: Value, b: Value, shape: Sequence[int] | None = None, dtype: DTyp
 def rayleigh(key: Value, scale: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
     """Return numbers of the Rayleigh distribution: the length of two normal numbers of deviation `scale`.
 
-    Shapes: key [2], scale [*s] -> [*s], or `shape`.  Dtype: `dtype`, or the default float.
+    Shapes: one key, scale [*s] -> [*s], or `shape`.  Dtype: `dtype`, or the default float.
     Raises: as `pareto`.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import rayleigh
-    >>> np.round(rayleigh(np.array([0, 42], np.uint32), 2.0, (2,), np.float32), 4)
+    >>> from calque_numpy.random import key, rayleigh
+    >>> np.round(rayleigh(key(42), 2.0, (2,), np.float32), 4)
     array([2.3933, 1.7572], dtype=float32)
     """
     key, dtype = check_key("rayleigh", key), float_argument("rayleigh", dtype)
@@ -197,13 +197,13 @@ def weibull_min(
 ) -> Value:
     """Return numbers of the Weibull distribution: `scale` times the power 1 / `concentration` of exponential numbers.
 
-    Shapes: key [2] -> the shape to which `shape` and those of the parameters broadcast.  Dtype: `dtype`, or the default
+    Shapes: one key -> the shape to which `shape` and those of the parameters broadcast.  Dtype: `dtype`, or the default
     float.
     Raises: as `exponential`; TypeError if a parameter is not real, ShapeError if the shapes do not broadcast.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import weibull_min
-    >>> np.round(weibull_min(np.array([0, 42], np.uint32), 2.0, 3.0, (2,), np.float32), 4)
+    >>> from calque_numpy.random import key, weibull_min
+    >>> np.round(weibull_min(key(42), 2.0, 3.0, (2,), np.float32), 4)
     array([1.7508, 2.0886], dtype=float32)
     """
     key, dtype = check_key("weibull_min", key), float_argument("weibull_min", dtype)
@@ -217,12 +217,12 @@ def triangular(
 ) -> Value:
     """Return numbers whose density rises linearly from `left` to `mode`, and falls linearly to `right`.
 
-    Shapes: key [2]; the parameters broadcast -> their shape, or `shape`.  Dtype: `dtype`, or the default float.
+    Shapes: one key; the parameters broadcast -> their shape, or `shape`.  Dtype: `dtype`, or the default float.
     Raises: as `pareto`.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import triangular
-    >>> np.round(triangular(np.array([0, 42], np.uint32), -1.0, 0.0, 2.0, (2,), np.float32), 4)
+    >>> from calque_numpy.random import key, triangular
+    >>> np.round(triangular(key(42), -1.0, 0.0, 2.0, (2,), np.float32), 4)
     array([0.2485, 0.6139], dtype=float32)
     """
     key, dtype = check_key("triangular", key), float_argument("triangular", dtype)

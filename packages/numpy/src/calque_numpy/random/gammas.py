@@ -157,14 +157,14 @@ def _gammas(key: Value, a: Value, shape: Shape, form: Form = "number") -> Value:
 def gamma(key: Value, a: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
     """Return numbers of the gamma distribution of density proportional to x**(a - 1) exp(-x).
 
-    Shapes: key [2], a [*s] -> [*s], or `shape`; `a` broadcasts to it.  Dtype: `dtype`, or the default float.
+    Shapes: one key, a [*s] -> [*s], or `shape`; `a` broadcasts to it.  Dtype: `dtype`, or the default float.
     NaN where `a` is NaN.  The derivative in `a` moves each number along its quantile.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, `dtype` is not a float dtype, or `a` is not
     real; ShapeError if `a` does not broadcast to `shape`.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import gamma
-    >>> np.round(gamma(np.array([0, 42], np.uint32), 2.0, (2,), np.float32), 3)
+    >>> from calque_numpy.random import gamma, key
+    >>> np.round(gamma(key(42), 2.0, (2,), np.float32), 3)
     array([3.673, 1.092], dtype=float32)
     """
     key, dtype = check_key("gamma", key), float_argument("gamma", dtype)
@@ -178,8 +178,8 @@ def loggamma(key: Value, a: Value, shape: Sequence[int] | None = None, dtype: DT
     Shapes, dtypes and errors: as `gamma`.  For one key, they are the logarithms of the numbers of `gamma`.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import loggamma
-    >>> np.round(loggamma(np.array([0, 42], np.uint32), 1e-3, (2,), np.float32), 1)
+    >>> from calque_numpy.random import key, loggamma
+    >>> np.round(loggamma(key(42), 1e-3, (2,), np.float32), 1)
     array([-537.9, -162.3], dtype=float32)
     """
     key, dtype = check_key("loggamma", key), float_argument("loggamma", dtype)
@@ -190,12 +190,12 @@ def loggamma(key: Value, a: Value, shape: Sequence[int] | None = None, dtype: DT
 def beta(key: Value, a: Value, b: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
     """Return numbers of the beta distribution: x / (x + y) for gamma-distributed x and y.
 
-    Shapes: key [2]; a and b broadcast -> their shape, or `shape`.  Dtype: `dtype`, or the default float.
+    Shapes: one key; a and b broadcast -> their shape, or `shape`.  Dtype: `dtype`, or the default float.
     Raises: as `gamma`.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import beta
-    >>> np.round(beta(np.array([0, 42], np.uint32), 2.0, 3.0, (2,), np.float32), 3)
+    >>> from calque_numpy.random import beta, key
+    >>> np.round(beta(key(42), 2.0, 3.0, (2,), np.float32), 3)
     array([0.432, 0.313], dtype=float32)
     """
     key, dtype = check_key("beta", key), float_argument("beta", dtype)
@@ -217,12 +217,12 @@ def _with_finite_logs(a: Value) -> Value:
 def dirichlet(key: Value, alpha: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
     """Return vectors of the Dirichlet distribution: gamma-distributed numbers divided by their sum.
 
-    Shapes: key [2], alpha [*s, n] -> [*s, n], or [*shape, n].  Dtype: `dtype`, or the default float.
+    Shapes: one key, alpha [*s, n] -> [*s, n], or [*shape, n].  Dtype: `dtype`, or the default float.
     Raises: as `gamma`; ValueError if `alpha` has no axis.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import dirichlet
-    >>> np.round(dirichlet(np.array([0, 42], np.uint32), np.ones(3), (), np.float32), 3)
+    >>> from calque_numpy.random import dirichlet, key
+    >>> np.round(dirichlet(key(42), np.ones(3), (), np.float32), 3)
     array([0.478, 0.074, 0.448], dtype=float32)
     """
     key, dtype = check_key("dirichlet", key), float_argument("dirichlet", dtype)
@@ -243,12 +243,12 @@ def _softmax(x: Value) -> Value:
 def chisquare(key: Value, df: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
     """Return numbers of the chi-square distribution with `df` degrees of freedom.
 
-    Shapes: key [2], df [*s] -> [*s], or `shape`.  Dtype: `dtype`, or the default float.
+    Shapes: one key, df [*s] -> [*s], or `shape`.  Dtype: `dtype`, or the default float.
     Raises: as `gamma`.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import chisquare
-    >>> np.round(chisquare(np.array([0, 42], np.uint32), 3.0, (2,), np.float32), 3)
+    >>> from calque_numpy.random import chisquare, key
+    >>> np.round(chisquare(key(42), 3.0, (2,), np.float32), 3)
     array([5.871, 1.398], dtype=float32)
     """
     key, dtype = check_key("chisquare", key), float_argument("chisquare", dtype)
@@ -264,12 +264,12 @@ def _chi_squares(key: Value, df: Value, shape: Shape) -> Value:
 def f(key: Value, dfnum: Value, dfden: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
     """Return numbers of the F distribution: the ratio of two chi-square numbers, each by its degrees of freedom.
 
-    Shapes: key [2]; dfnum and dfden broadcast -> their shape, or `shape`.  Dtype: `dtype`, or the default float.
+    Shapes: one key; dfnum and dfden broadcast -> their shape, or `shape`.  Dtype: `dtype`, or the default float.
     Raises: as `gamma`.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import f
-    >>> np.round(f(np.array([0, 42], np.uint32), 3.0, 4.0, (2,), np.float32), 3)
+    >>> from calque_numpy.random import f, key
+    >>> np.round(f(key(42), 3.0, 4.0, (2,), np.float32), 3)
     array([0.745, 0.479], dtype=float32)
     """
     key, dtype = check_key("f", key), float_argument("f", dtype)
@@ -282,12 +282,12 @@ def f(key: Value, dfnum: Value, dfden: Value, shape: Sequence[int] | None = None
 def t(key: Value, df: Value, shape: Sequence[int] | None = None, dtype: DType = None) -> Value:
     """Return numbers of Student's t distribution with `df` degrees of freedom.
 
-    Shapes: key [2], df [*s] -> [*s], or `shape`.  Dtype: `dtype`, or the default float.
+    Shapes: one key, df [*s] -> [*s], or `shape`.  Dtype: `dtype`, or the default float.
     Raises: as `gamma`.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import t
-    >>> np.round(t(np.array([0, 42], np.uint32), 3.0, (2,), np.float32), 3)
+    >>> from calque_numpy.random import key, t
+    >>> np.round(t(key(42), 3.0, (2,), np.float32), 3)
     array([ 0.09 , -1.736], dtype=float32)
     """
     key, dtype = check_key("t", key), float_argument("t", dtype)
@@ -301,12 +301,12 @@ def t(key: Value, df: Value, shape: Sequence[int] | None = None, dtype: DType = 
 def generalized_normal(key: Value, p: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     """Return numbers whose density is proportional to exp(-abs(x)**p).
 
-    Shapes: key [2], p [] -> shape.  Dtype: `dtype`, or the default float.
+    Shapes: one key, p [] -> shape.  Dtype: `dtype`, or the default float.
     Raises: as `gamma`.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import generalized_normal
-    >>> np.round(generalized_normal(np.array([0, 42], np.uint32), 3.0, (2,), np.float32), 3)
+    >>> from calque_numpy.random import generalized_normal, key
+    >>> np.round(generalized_normal(key(42), 3.0, (2,), np.float32), 3)
     array([-0.694, -0.276], dtype=float32)
     """
     key, dtype = check_key("generalized_normal", key), float_argument("generalized_normal", dtype)
@@ -326,12 +326,12 @@ def _generalized_normals(key: Value, p: Value, shape: Shape, dtype: np.dtype[Any
 def ball(key: Value, d: int, p: Value = 2, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     """Return points distributed uniformly in the unit ball of the `p`-norm, of `d` dimensions.
 
-    Shapes: key [2], p [] -> [*shape, d].  Dtype: `dtype`, or the default float.
+    Shapes: one key, p [] -> [*shape, d].  Dtype: `dtype`, or the default float.
     Raises: as `gamma`; TypeError if `d` is not an integer, ValueError if it is negative.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import ball
-    >>> np.round(ball(np.array([0, 42], np.uint32), 2, dtype=np.float32), 3)
+    >>> from calque_numpy.random import ball, key
+    >>> np.round(ball(key(42), 2, dtype=np.float32), 3)
     array([-0.323, -0.061], dtype=float32)
     """
     key, dtype = check_key("ball", key), float_argument("ball", dtype)

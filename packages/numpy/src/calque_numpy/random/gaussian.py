@@ -75,13 +75,13 @@ _LOG_DENOMINATOR = (
 def normal(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     """Return numbers of the standard normal distribution; of a complex dtype, with a mean square modulus of 1.
 
-    Shapes: key [2] -> shape.  Dtype: `dtype`, or the default float.
+    Shapes: one key -> shape.  Dtype: `dtype`, or the default float.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `dtype` is not a dtype of floats or complex
     numbers.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import normal
-    >>> np.round(normal(np.array([0, 42], np.uint32), (2,), np.float32), 4)
+    >>> from calque_numpy.random import key, normal
+    >>> np.round(normal(key(42), (2,), np.float32), 4)
     array([-0.0283,  0.4671], dtype=float32)
     """
     key, sizes = check_key("normal", key), check_shape("normal", shape)

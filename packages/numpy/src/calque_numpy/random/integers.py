@@ -26,14 +26,13 @@ _INT32 = np.dtype("int32")
 def randint(key: Value, shape: Sequence[int], minval: Value, maxval: Value, dtype: DType = None) -> Value:
     """Return integers from `minval` to `maxval - 1`, almost equally likely; `minval` where the range is empty.
 
-    Shapes: key [2] -> shape; the bounds broadcast to it.  Dtype: `dtype`, or the default integer; a bound out of its
+    Shapes: one key -> shape; the bounds broadcast to it.  Dtype: `dtype`, or the default integer; a bound out of its
     range is clamped to the end of the range, so that (0, 256) is all of uint8.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `dtype` or a bound is no integer;
     ShapeError if a bound does not broadcast to `shape`.
 
-    >>> import numpy as np
-    >>> from calque_numpy.random import randint
-    >>> randint(np.array([0, 42], np.uint32), (4,), 0, 10)
+    >>> from calque_numpy.random import key, randint
+    >>> randint(key(42), (4,), 0, 10)
     array([5, 8, 3, 1])
     """
     key = check_key("randint", key)
@@ -100,7 +99,7 @@ def _scalar_if_single(x: Value) -> Value:
 def _random_below(key: Value, shape: Shape, span: Value, dtype: np.dtype[Any]) -> Value:
     """Return random numbers from 0 to span - 1, from twice as many bits as `dtype` has; any numbers if span is 0.
 
-    Shapes: key [2], span [1] or [*s] -> shape, or [1] for the shape ().
+    Shapes: one key, span [1] or [*s] -> shape, or [1] for the shape ().
     """
     keys = split_key(key, (2,))
     high, low = (random_bits(keys[i], shape or (1,), dtype) for i in range(2))

@@ -60,15 +60,15 @@ def multivariate_normal(
     """Return normal vectors with these means and covariances.
 
     `method` factors the covariance: "cholesky" needs it to be positive definite, "svd" and "eigh" do not.
-    Shapes: key [2], mean [*s, n], cov [*t, n, n] -> [*u, n], where u is `shape`, or what s and t broadcast to.
+    Shapes: one key, mean [*s, n], cov [*t, n, n] -> [*u, n], where u is `shape`, or what s and t broadcast to.
     Dtype: `dtype`, or the promoted float dtype of `mean` and `cov`; floats of 16 bits are computed in
     float32.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, `dtype` is not such a dtype, or a parameter is
     not real; ShapeError if the shapes do not fit; ValueError for another method.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import multivariate_normal
-    >>> multivariate_normal(np.array([0, 42], np.uint32), np.zeros(2), np.eye(2), (3,)).shape
+    >>> from calque_numpy.random import key, multivariate_normal
+    >>> multivariate_normal(key(42), np.zeros(2), np.eye(2), (3,)).shape
     (3, 2)
     """
     key = check_key("multivariate_normal", key)
@@ -122,14 +122,14 @@ def _batch_shape(mean: Value, cov: Value, shape: Sequence[int] | None) -> tuple[
 def orthogonal(key: Value, n: int, shape: Sequence[int] = (), dtype: DType = None, m: int | None = None) -> Value:
     """Return orthogonal matrices, distributed uniformly; unitary ones for a complex dtype.
 
-    Shapes: key [2] -> [*shape, n, n], or [*shape, n, m] with orthonormal columns, or rows if n < m.
+    Shapes: one key -> [*shape, n, n], or [*shape, n, m] with orthonormal columns, or rows if n < m.
     Dtype: `dtype`, or the default float; floats of 16 bits are computed in float32.
     Raises: TypeError if `key` is not a key, `shape`, `n` or `m` holds no integers, or for another dtype; ValueError for
     a negative size.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import orthogonal
-    >>> q = orthogonal(np.array([0, 42], np.uint32), 3)
+    >>> from calque_numpy.random import key, orthogonal
+    >>> q = orthogonal(key(42), 3)
     >>> np.allclose(q @ q.T, np.eye(3))
     True
     """

@@ -28,13 +28,12 @@ def permutation(key: Value, x: Value, axis: int = 0, independent: bool = False) 
     """Return `x` with its slices along `axis` in random order, or the numbers 0, ..., x - 1 for an integer.
 
     With `independent`, each line along `axis` gets an order of its own.
-    Shapes: key [2], x [*s] -> [*s].  Dtype: kept; the default integer for an integer.
+    Shapes: one key, x [*s] -> [*s].  Dtype: kept; the default integer for an integer.
     Raises: TypeError if `key` is not a key, or `x` is a scalar that is no integer; ValueError if `x` is negative, or
     `axis` is out of range.
 
-    >>> import numpy as np
-    >>> from calque_numpy.random import permutation
-    >>> permutation(np.array([0, 42], np.uint32), 5)
+    >>> from calque_numpy.random import key, permutation
+    >>> permutation(key(42), 5)
     array([4, 2, 3, 0, 1])
     """
     key = check_key("permutation", key)

@@ -24,12 +24,12 @@ DType = Any
 def bits(key: Value, shape: Sequence[int] = (), dtype: DType = None) -> Value:
     """Return random bits, each 0 or 1 with equal probability, as unsigned integers.
 
-    Shapes: key [2] -> shape.  Dtype: `dtype`, or the unsigned integer of the default width.
+    Shapes: one key -> shape.  Dtype: `dtype`, or the unsigned integer of the default width.
     Raises: TypeError if `key` is not a key, `shape` holds no integers, or `dtype` is not an unsigned integer dtype.
 
     >>> import numpy as np
-    >>> from calque_numpy.random import bits
-    >>> bits(np.array([0, 42], np.uint32), (2,), np.uint8)
+    >>> from calque_numpy.random import bits, key
+    >>> bits(key(42), (2,), np.uint8)
     array([162, 217], dtype=uint8)
     """
     key = check_key("bits", key)

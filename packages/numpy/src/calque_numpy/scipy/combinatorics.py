@@ -166,7 +166,7 @@ binomial_p = declare(
 
 
 def comb(N: Value, k: Value, *, exact: bool = False, repetition: bool = False) -> Value:
-    """Return how many sets of k of N things there are; with `repetition`, of things that may be chosen again.
+    """Return the number of sets of k of N elements; with `repetition`, an element may be chosen again.
 
     It is 0 where N or k is negative, and where k is larger than N.
     Shapes: broadcast.  Dtype: promoted; float64 for integers.  Accuracy: 32 ulp for a whole k or N - k up to 30, and

@@ -33,10 +33,10 @@ _BOUNDARIES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
 def convolve(in1: Value, in2: Value, mode: str = "full", method: str = "auto") -> Value:
     """Return the convolution: the sums of in1[i] in2[n - i], over all axes.
 
-    By "same" it is the middle of the full one with the sizes of `in1`, by "valid" the sums that need no zeros around
-    the arrays.  The method "fft" is `fftconvolve`; the other ones add products.
+    The mode "same" gives the middle of the full convolution, with the sizes of `in1`; "valid" gives the sums without
+    zeros around the arrays.  The method "fft" is `fftconvolve`; "auto" and "direct" add products.
     Shapes: in1 [*n], in2 [*m] -> [*(n + m - 1)] by "full".  Dtype: promoted.
-    Raises: ShapeError for different ranks, or none of the arrays contains the other by "valid"; ValueError for an empty
+    Raises: ShapeError for different ranks, or if neither array contains the other for "valid"; ValueError for an empty
     array, another mode or method.
 
     >>> import numpy as np
@@ -66,7 +66,7 @@ def correlate(in1: Value, in2: Value, mode: str = "full", method: str = "auto") 
 
 
 def fftconvolve(in1: Value, in2: Value, mode: str = "full", axes: int | Sequence[int] | None = None) -> Value:
-    """Return the convolution by Fourier transforms, over all axes or over these; along other axes arrays broadcast.
+    """Return the convolution by Fourier transforms, over all axes or `axes`; along other axes arrays broadcast.
 
     Shapes and errors: as `convolve`.  Dtype: promoted; float64 for integers.
 
@@ -90,8 +90,9 @@ def fftconvolve(in1: Value, in2: Value, mode: str = "full", axes: int | Sequence
 
 
 def convolve2d(in1: Value, in2: Value, mode: str = "full", boundary: str = "fill", fillvalue: Value = 0) -> Value:
-    """Return the convolution of two matrices, the first of which continues: by `fillvalue`, by "wrap" or by "symm".
+    """Return the convolution of two matrices, the first continued at its edges.
 
+    The boundary "fill" continues it by `fillvalue`, "wrap" repeats it, "symm" reflects it.
     Shapes, dtypes and errors: as `convolve`.
     Raises: ShapeError unless both are matrices; ValueError for another boundary.
 

@@ -1,4 +1,4 @@
-"""What a distribution is: a namespace of functions of a point or a probability, the parameters, `loc` and `scale`.
+"""Distributions, each a namespace of functions of a point or a probability, the parameters, `loc` and `scale`.
 
 One idea: a distribution gives formulas for loc 0 and scale 1 inside of its support.  One rule makes the public
 functions: it moves and scales the point, chooses the values outside of the support, gives NaN where a parameter is
@@ -111,7 +111,7 @@ def _exp_of(formula: Formula) -> Formula:
 
 
 def _log_of(formula: Formula, other: Formula) -> Formula:
-    """Return the logarithm of a probability, from the other one where this is small beside 1."""
+    """Return the logarithm of a probability; of one above 1/2 by `other`, the probability of the complement."""
 
     def logarithm(*args: Value) -> Value:
         probability = formula(*args)
@@ -123,7 +123,7 @@ def _log_of(formula: Formula, other: Formula) -> Formula:
 
 
 def _completed(formulas: Formulas) -> Formulas:
-    """Return the formulas with probabilities from their logarithms, or the other way round."""
+    """Return the formulas, with probabilities from their logarithms, or logarithms from probabilities."""
     out = dict(formulas)
     for name in ("cdf", "sf"):
         if f"log{name}" in out:
@@ -138,7 +138,7 @@ _MIRROR = {"cdf": "sf", "sf": "cdf", "logcdf": "logsf", "logsf": "logcdf", "logp
 
 
 def _mirrored(formulas: Formulas) -> Formulas:
-    """Return the formulas of the mirror image at 0: values above a point are those below the opposite one."""
+    """Return the formulas of the mirror image at 0: its probability above y is the probability below -y."""
     of_points = {_MIRROR[name]: _at_opposite(formula) for name, formula in formulas.items() if name in _MIRROR}
     quantiles = {"ppf": "isf", "isf": "ppf"}
     return of_points | {there: _negative_of(formulas[here]) for here, there in quantiles.items() if here in formulas}
@@ -158,7 +158,7 @@ def mirror_image(name: str, family: Family, **formulas: Formula) -> Distribution
 
 
 def symmetric(name: str, family: Family, **formulas: Formula) -> Distribution:
-    """Return the distribution of an X that -X has, too: formulas of one side serve the other one."""
+    """Return the distribution of an X that -X has, too, from the formulas of one side."""
     return continuous(name, family, **{**_mirrored(formulas), **formulas})
 
 

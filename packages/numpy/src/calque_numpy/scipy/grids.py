@@ -51,7 +51,7 @@ def _positions(x: Value) -> Value:
 
 
 def _mirrored(x: Value, low: float, high: float) -> Value:
-    """Return the place inside of [low, high] that reflections at the ends lead to."""
+    """Return the place, reflected at the ends until it is in [low, high]."""
     width = high - low
     if width == 0:
         return x * 0.0

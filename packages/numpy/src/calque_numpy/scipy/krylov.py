@@ -81,7 +81,8 @@ def bicgstab(
 ) -> tuple[Any, Value]:
     """Return the solution x of A x = b by stabilised biconjugate gradients, and 0 for success.
 
-    A step takes two products with A, and keeps no basis.  Read `cg` for the arguments; A need not be symmetric.
+    A step takes two products with A, and keeps no basis.  A need not be symmetric.
+    Other arguments, shapes, dtypes and errors: as `cg`.
 
     >>> import numpy as np
     >>> from calque_numpy.scipy.krylov import bicgstab
@@ -108,7 +109,7 @@ def gmres(  # noqa: PLR0913 -- jax's parameters
 
     A cycle makes a basis of `restart` vectors, and takes from their span the x of the least norm of b - A x; `maxiter`
     counts cycles.  By the `solve_method` "incremental" a cycle ends as soon as that norm is small enough; "batched"
-    makes the whole basis.  Read `cg` for the other arguments; A need not be symmetric.
+    makes the whole basis.  A need not be symmetric.  Other arguments, shapes, dtypes and errors: as `cg`.
     Raises: ValueError for another `solve_method`, or a `restart` below 1.
 
     >>> import numpy as np
@@ -214,7 +215,7 @@ def _norm(x: Value) -> Value:
 
 
 def _over(x: Value, y: Value) -> Value:
-    """Return x / y, and 0 where y is 0: a method that breaks down stands still."""
+    """Return x / y, and 0 where y is 0, so that a method that breaks down takes no more steps."""
     is_zero = y == 0
     return where(is_zero, 0.0, x / where(is_zero, 1.0, y))
 

@@ -93,7 +93,7 @@ def _without_line(x: Value) -> Value:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a signal is cut: the length of segments and transforms, the distance of segments, the window."""
+    """The lengths of segments and of their transforms, the distance of segments, and the window."""
 
     size: int
     step: int
@@ -178,7 +178,8 @@ def csd(  # noqa: PLR0913, PLR0917  (SciPy's signature)
     `window` is "hann", "hamming", "blackman", "bartlett", "boxcar", or a vector; `scaling` is "density" or "spectrum",
     `average` "mean" or "median", `detrend` the type for `detrend`, a function, or False.  The shorter signal is
     continued by zeros.  Spectra of complex signals have two sides.
-    Shapes: x [*s, n], y [*s, m], broadcast -> [k] and [*s, k]; the signals lie along `axis`.  Source: Welch (1967).
+    Shapes: x [*s, n], y [*s, m], broadcast -> [k] and [*s, k]; the signals lie along `axis`.  Dtypes: real, and complex
+    for two signals, of their precision; 64 bits for integers.  Source: Welch (1967).
     Raises: ValueError for another option, or lengths that do not fit; ShapeError for a window of another length.
 
     >>> import numpy as np
@@ -222,7 +223,7 @@ def _longer(x: Value, n: int) -> Value:
 
 
 def _sides(nfft: int) -> Any:
-    """Return how many frequencies of two sides each one stands for."""
+    """Return the number of two-sided frequencies that each one-sided frequency stands for."""
     sides = np.full(nfft // 2 + 1, 2.0)
     sides[0] = 1.0
     if nfft % 2 == 0:
@@ -256,6 +257,8 @@ def welch(  # noqa: PLR0913, PLR0917  (SciPy's signature)
 ) -> tuple[Value, Value]:
     """Return the frequencies, and the power spectrum of a signal there: `csd` of the signal with itself.
 
+    Shapes, options and errors: as `csd`.  Dtypes: real, of the signal's precision; float64 for integers.
+
     >>> import numpy as np
     >>> from calque_numpy.scipy.signal import welch
     >>> frequencies, power = welch(np.sin(np.pi / 2 * np.arange(64)), nperseg=16, scaling="spectrum")
@@ -285,7 +288,7 @@ def stft(  # noqa: PLR0913, PLR0917  (SciPy's signature)
 
     `boundary` continues the signal by half a segment at both ends: by "zeros", "even", "constant", or not for None;
     zeros at its end complete the last segment if `padded`.  The other options are those of `csd`.
-    Shapes: x [*s, n] -> [k], [t] and [*s, k, t].
+    Shapes: x [*s, n] -> [k], [t] and [*s, k, t].  Dtypes: real, real and complex, of the signal's precision.
     Raises: as `csd`; ValueError for another boundary.
 
     >>> import numpy as np

@@ -107,8 +107,8 @@ def _reduced(x: Value, a: Value, axis: int | None, along: int, keepdims: bool) -
 def rankdata(a: Value, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> Value:
     """Return the ranks of the elements, from 1 on; equal numbers have one rank, and NaN makes all ranks NaN.
 
-    The methods "average", "min" and "max" give equal numbers that of their positions, "dense" counts the different
-    numbers, and "ordinal" gives each element its position.
+    Equal numbers get the average, the least or the greatest of their positions by the methods "average", "min" and
+    "max"; "dense" counts different numbers, and "ordinal" gives each element its position.
     Shapes: a [*s] -> [n] for `axis=None`, the ranks of all n elements; otherwise [*s].  Dtype: float64.
     Raises: ValueError for another method, an axis out of range, or another `nan_policy` than "propagate".
 
@@ -153,7 +153,7 @@ def sem(
 ) -> Value:
     """Return the standard error of the mean: the standard deviation over the root of the number of elements.
 
-    With `nan_policy="omit"` NaN is left out.
+    With `nan_policy="omit"` NaN does not count.
     Shapes: a [*s] -> [*s] without the axis, or with size 1 for `keepdims`.  Dtype: as `calque_numpy.std`.
     Raises: ValueError for an axis out of range and another `nan_policy`.
 

@@ -132,7 +132,7 @@ class Rotation:
 
     @classmethod
     def identity(cls, num: int | None = None, dtype: Any = float) -> Rotation:
-        """Return no rotation, or `num` of them."""
+        """Return the identity, or `num` of them."""
         quat = np.array([0.0, 0.0, 0.0, 1.0], canonicalize_dtype(dtype))
         return cls(quat if num is None else np.tile(quat, (num, 1)))
 
@@ -148,7 +148,7 @@ class Rotation:
 
     @property
     def single(self) -> bool:
-        """Tell whether it is one rotation, no array."""
+        """Whether it is one rotation, and no array."""
         return int(typeof(self.quat).ndim) == 1
 
     def __len__(self) -> int:
@@ -169,7 +169,7 @@ class Rotation:
         return Rotation(conjugate(self.quat))
 
     def apply(self, vectors: Value, inverse: bool = False) -> Value:
-        """Return rotated vectors.  Shapes: vectors [*s, 3], broadcast with the rotations."""
+        """Return the rotated vectors; `inverse` rotates them back.  Shapes: [*s, 3], broadcast with the rotations."""
         vectors = _floats("apply", vectors, (3,))
         matrix = (self.inv() if inverse else self).as_matrix()
         column = matmul(matrix, lax.expand_dims(vectors, (typeof(vectors).ndim,)))

@@ -1,4 +1,4 @@
-"""Rotations between given ones, as a function of time.
+"""Rotations as a function of time, between rotations at known times.
 
 Read next: `rotations.py`.
 """
@@ -22,7 +22,7 @@ Value = Any
 
 
 class Slerp:
-    """A function of time: between given rotations, the turn from one to the next has a constant speed.
+    """A function of time, which turns from each rotation to the next at a constant speed.
 
     Shapes: times [n], increasing, and n rotations; a call takes times [*s].  Times outside give NaN.  It is a pytree.
     Raises: ShapeError if times and rotations differ in number.
@@ -47,7 +47,7 @@ class Slerp:
 
     @classmethod
     def init(cls, times: Value, rotations: Rotation) -> Slerp:
-        """Return `Slerp(times, rotations)`: JAX's name."""
+        """Return `Slerp(times, rotations)`, under jax's name for it."""
         return cls(times, rotations)
 
     def __call__(self, times: Value) -> Rotation:

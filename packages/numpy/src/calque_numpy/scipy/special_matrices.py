@@ -84,7 +84,7 @@ def toeplitz(c: Value, r: Value = None) -> Value:
 
 
 def circulant(c: Value) -> Value:
-    """Return the square matrix with the first column `c`, whose next columns are turned down by one element each.
+    """Return the square matrix with the first column `c`; each next column is shifted down by one element, in a cycle.
 
     Shapes: c [*b, n] -> [*b, n, n].  Dtype: kept.
 

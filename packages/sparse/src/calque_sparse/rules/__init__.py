@@ -1,3 +1,3 @@
-"""What each operation of core does to sets of columns."""
+"""The effect of each operation of core on sets of columns."""
 
 from calque_sparse.rules import elementwise, moves, programs, reductions

@@ -1,6 +1,6 @@
 """The scaled complementary error function, exp(x**2) erfc(x): its regions for evaluation, and its derivative.
 
-Core has the function itself, since `erfc` is made of it; what serves the scaled function alone is here.
+Core has the function itself, since `erfc` is made of it.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Programs:
     __slots__ = ("by_device_types", "by_types", "last", "recent")
 
     def __init__(self) -> None:
-        self.by_types: dict[Key, CompiledCall] = {}  # beside the traces: a device array has its device type at hand
+        self.by_types: dict[Key, CompiledCall] = {}  # beside the traces: a device array stores its device type
         self.recent: dict[Settings, Sequence[CompiledCall]] = {}  # the last calls: they save the key, 3 us and more
         self.last: Any = NOT_COMPILED  # of the default settings: it saves their hash, 0.1 us
         # The calls of the default settings with nothing but device arrays: calls with arrays of two shapes in turn save

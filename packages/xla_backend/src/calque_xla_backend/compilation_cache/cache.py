@@ -41,10 +41,10 @@ MIN_COMPILE_SECONDS = 0.05  # a program that compiles faster than this is not wo
 
 
 class CompilationCacheInfo(NamedTuple):
-    """The compilation cache as `cache_info` finds it.
+    """The state of the compilation cache.
 
     The folder, or None and the reason; its entries, their bytes and the bound of these bytes; the programs that this
-    process loaded, looked for in vain, and stored.
+    process loaded, did not find, and stored.
     """
 
     folder: str | None

@@ -166,7 +166,7 @@ def _large_constants(module_context: ModuleContext, jaxpr: Jaxpr) -> Constants:
 
 
 def _is_embedded(const: Any) -> bool:
-    if type(const) is Array:  # on the host's processor its elements are at hand
+    if type(const) is Array:  # on the host's processor its elements can be read without a transfer
         place = const._device_type.placement
         return place.platform == "cpu" and not place.is_divided and const.nbytes <= EMBEDDED_BYTES
     return (

@@ -1,6 +1,6 @@
 """Values of own types in loops and branches: one of many that are stacked, many stacked to one, moved axes.
 
-One idea: whatever moves the axes of a value moves those of each of its arrays, and its type says what comes of it.
+One idea: a move of the axes of a value moves the axes of each of its arrays, and its type gives the type of the result.
 
 Read next: `primitives/own_values.py`, the two primitives; `ops/calls/scan.py`, whose evaluation takes steps by these
 functions.

@@ -3,7 +3,7 @@
 One idea: the formula of a special function computes all its branches for all elements.  A formula for one range alone
 needs a few operations, and most arrays lie in one range.  Its code computes in double precision, and is one for a
 number, as Python's floats, and for arrays.  Two functions of one operand, such as a function and its derivative, are
-one code, which computes once what they share.
+one code, which computes their common terms once.
 
 Read next: `pieces.py`, the tables that such formulas read; `approximate.py`, which evaluates elements of no range.
 """

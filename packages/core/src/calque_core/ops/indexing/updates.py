@@ -1,4 +1,4 @@
-"""The updates of a scatter: their places, and what several updates of one place give together.
+"""The updates of a scatter: their places, and the joint effect of several updates of one place.
 
 The rules of derivatives, of any order, are written with these; so is `scatter_apply`.
 """

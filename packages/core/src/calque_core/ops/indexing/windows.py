@@ -191,7 +191,7 @@ MOST_COUNTED = 1 << 13  # elements of an axis whose positions are kept in memory
 
 @lru_cache(maxsize=64)
 def numbers_below(size: int) -> Value:
-    """Return 0, 1, ... below `size`: an index of NumPy's into it counts from the start, and refuses what is outside.
+    """Return 0, 1, ... below `size`: an index of NumPy's into it counts from the start, and is refused outside.
 
     >>> from calque_core.ops.indexing.windows import numbers_below
     >>> numbers_below(3)[[-1, 0]]

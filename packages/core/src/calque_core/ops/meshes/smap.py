@@ -29,7 +29,7 @@ def smap(
 
     `in_axes` and `out_axes` are pytree prefixes of the arguments and of the result: an integer is the axis of an array
     that is divided, None says that each position has the whole array.  Without `f`, the result is a decorator.
-    Shapes, and what is refused: as for `shard_map`.
+    Shapes and refusals: as for `shard_map`.
     Raises: ValueError for an axis that is no integer of zero or more.
 
     >>> import numpy as np

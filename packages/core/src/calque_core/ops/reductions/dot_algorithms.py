@@ -21,7 +21,7 @@ DType = np.dtype[Any]
 
 
 class DotAlgorithm(NamedTuple):
-    """An algorithm by its dtypes, and the products of parts that it makes of one; the dtypes of the operands are equal.
+    """An algorithm: the dtypes in which it reads the operands and sums, and the products that it makes of one.
 
     >>> import numpy as np
     >>> from calque_core.lax import DotAlgorithm, dot
@@ -106,7 +106,7 @@ def algorithm_dtypes(name: str, algorithm: Algorithm, operand: DType, result: DT
 
 
 def _read(word: str, operand: DType, *, is_in_parts: bool) -> DType:
-    """Return the dtype that an algorithm reads for one whose name begins with a word."""
+    """Return the dtype that an algorithm reads, by the first word of its name."""
     if word == "BF16":
         return _SINGLE if is_in_parts or operand == _SINGLE else _dtype_of(word)
     return _dtype_of(word)

@@ -55,7 +55,7 @@ def ragged_dot(
     """Return the products of consecutive groups of rows of `lhs` with one matrix of `rhs` for each group.
 
     Group i has `group_sizes[i]` rows; rows after the last group give zeros.  `precision` and `preferred_element_type`
-    are as for `dot_general`.  It is one product in which each matrix meets all rows, with zeros for other groups: it
+    are as for `dot_general`.  It is one product of each matrix with all rows, zeros for rows of other groups: it
     computes g m k n products of numbers.
     Shapes: lhs [m, k], rhs [g, k, n], group_sizes [g] -> [m, n].  Dtype: promoted, or `preferred_element_type`.
     Raises: ShapeError if the shapes do not fit; TypeError unless the sizes are integers.
@@ -83,8 +83,8 @@ def ragged_dot_general(
 ) -> Value:
     """Return sums of products over paired axes, for consecutive groups along one ragged axis of `lhs`.
 
-    If the ragged axis is free, each group meets its own part of `rhs`, along the axis of groups.  If it is contracted,
-    each group has a sum of its own, along a new axis in front.  If it is a batch axis, it is `dot_general`.
+    If the ragged axis is free, each group is multiplied with its own slice of `rhs` along the axis of groups.  If it is
+    contracted, each group has a sum of its own, along a new axis in front.  If it is a batch axis, it is `dot_general`.
     `group_sizes` may have axes in front: the batch axes, then the axes of the ragged axis' kind before it.
     Shapes: lhs [*b, *m, *k], rhs [g, *b, *k, *n], group_sizes [g] -> [*b, *m, *n]; or rhs [*b, *k, *n] -> [g, *b, *m,
     *n]; all in any order of axes.

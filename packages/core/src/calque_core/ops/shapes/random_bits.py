@@ -107,7 +107,7 @@ def _philox_bits(state: Sequence[Value], shape: Shape, is_wide: bool) -> tuple[i
 
 
 def philox_words(state: Sequence[Value], position: Value) -> list[Value]:
-    """Return the ciphers of the counters at positions behind a state: the key are the first two words of the state.
+    """Return the ciphers of the counters at positions behind a state, whose first two words are the key.
 
     Shapes: state 4 times [] or [n], position [n] -> 4 times [n].  Dtypes: uint32.
     """
