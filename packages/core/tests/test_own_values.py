@@ -45,6 +45,7 @@ from calque_core.extend import zero_tangent
 from calque_core.ops.calls.own_values import item_of, stacked
 from calque_core.passes.lower_values import has_own_values, lower_values
 from calque_core.primitives.own_values import lowered, raised
+from calque_core.ref import new_ref
 from calque_core.staging.jit_tracer import JitTracer
 from calque_core.types.stand_in import stand_in_of
 from calque_core.types.type_queries import (
@@ -158,6 +159,11 @@ def test_a_type_without_a_hash_says_how_to_get_one():
 
     with pytest.raises(TypeError, match=r"a type Mutable has no hash: .*\. Decorate the class with @dataclass"):
         Mutable(())
+
+
+def test_a_reference_holds_arrays_alone():
+    with pytest.raises(TypeError, match=r"new_ref got Interval.* at .*test_own_values.* Give an array or a scalar"):
+        new_ref(Interval(1.0, 2.0))
 
 
 def test_a_class_has_one_type():

@@ -10,6 +10,7 @@ import pytest
 from calque_core import (
     Jaxpr,
     JaxprEqn,
+    NoArrayError,
     ShapeDtypeStruct,
     Var,
     check_jaxpr,
@@ -176,7 +177,7 @@ REFUSED = {
     "no array": (lambda: new_ref("a"), TypeError, "new_ref got 'a' of type str at .* Give an array or a scalar"),
     "a reference": (lambda: new_ref(BOX), TypeError, "new_ref got Ref"),
     "no reference": (lambda: freeze(1.0), TypeError, "freeze got 1.0 of type float at .* Give a reference"),
-    "an operand": (lambda: lax.sin(BOX), TypeError, r"of a reference of type Ref.* was asked for. Read it first: "),
+    "an operand": (lambda: lax.sin(BOX), TypeError, r"a reference of type Ref.* was used as an array at .* Read it "),
     "an operand of a primitive": (
         lambda: lax.sin_p.bind(BOX), TypeError, r"sin.* got a reference of type Ref\{float64\[3\]\}. Read it first",
     ),
@@ -205,6 +206,22 @@ REFUSED = {
     "discharge of a function": (lambda: discharge(len), TypeError, "discharge"),
     "type": (lambda: typeof(BOX).other, AttributeError, "AbstractRef has no attribute 'other'"),
 }  # fmt: skip
+
+
+USES = {
+    "truth": bool, "array": np.asarray, "ufunc": np.sin, "sum": np.sum, "dot": lambda x: np.dot(x, x),
+    "+": lambda x: x + 1,
+    "1 +": lambda x: 1 + x, "array +": lambda x: np.ones(3) + x, "tracer +": lambda x: make_jaxpr(lambda y: y * x)(1.0),
+    "<": lambda x: x < 1, "-": lambda x: -x, "index": lambda x: [1.0][x], "list": lambda x: np.stack([x, x]),
+    "items": lambda x: np.ones(3)[x],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_a_reference_is_no_array(use):
+    words = r"a reference of type Ref\{float64\[3\]\} was used as an array at .*test_ref.* Read it first: ref\["
+    with pytest.raises(NoArrayError, match=words):
+        use(BOX)
 
 
 def end(function):

@@ -133,7 +133,7 @@ def _arguments(
     gtol = 1e-5 if tol is None else tol
     settings = _Settings(
         memory(options),
-        options.get("maxiter") or 200 * x0.size,
+        200 * x0.size if options.get("maxiter") is None else options["maxiter"],
         options.get("gtol", gtol),
         options.get("norm", inf),
         options.get("line_search_maxiter", options.get("maxls", 20)),
@@ -191,7 +191,8 @@ def _descent(fun: Function, x: Value, settings: _Settings) -> _State:
         )
 
     value, gradient = evaluate(x)
-    status = where(norm_of(gradient, settings.norm) < settings.gtol, _CONVERGED, _RUNNING)
+    status = where(settings.maxiter <= 0, _MOST_STEPS, _RUNNING)
+    status = where(norm_of(gradient, settings.norm) < settings.gtol, _CONVERGED, status)
     start = _State(x, value, gradient, memory.start(x), status, 0, 1)
     return _State(*while_loop(lambda state: state.status == _RUNNING, step, start))
 

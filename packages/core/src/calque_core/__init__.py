@@ -95,9 +95,9 @@ _CHAPTERS = {
     },
     "errors": {
         "calque_core.errors": (
-            "CheckError, ConcretizationTypeError, JaxprTypeError, MissingRuleError, NonConcreteBooleanIndexError, "
-            "NumpyRuleError, ShapeError, TracerArrayConversionError, TracerBoolConversionError, "
-            "TracerIntegerConversionError, UnexpectedTracerError"
+            "CheckError, ConcretizationTypeError, JaxprTypeError, MissingRuleError, NoArrayError, "
+            "NonConcreteBooleanIndexError, NumpyRuleError, ShapeError, TracerArrayConversionError, "
+            "TracerBoolConversionError, TracerIntegerConversionError, UnexpectedTracerError"
         ),
     },
     "modules": {"calque_core": "config, debug, lax, ref"},

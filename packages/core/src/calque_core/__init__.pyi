@@ -72,9 +72,10 @@ from calque_core.frames.tracebacks import api_boundary as api_boundary, full_tra
 from calque_core.frames.scopes import named_scope as named_scope, named_call as named_call
 from calque_core.errors import (
     CheckError as CheckError, ConcretizationTypeError as ConcretizationTypeError, JaxprTypeError as JaxprTypeError,
-    MissingRuleError as MissingRuleError, NonConcreteBooleanIndexError as NonConcreteBooleanIndexError,
-    NumpyRuleError as NumpyRuleError, ShapeError as ShapeError,
-    TracerArrayConversionError as TracerArrayConversionError, TracerBoolConversionError as TracerBoolConversionError,
+    MissingRuleError as MissingRuleError, NoArrayError as NoArrayError,
+    NonConcreteBooleanIndexError as NonConcreteBooleanIndexError, NumpyRuleError as NumpyRuleError,
+    ShapeError as ShapeError, TracerArrayConversionError as TracerArrayConversionError,
+    TracerBoolConversionError as TracerBoolConversionError,
     TracerIntegerConversionError as TracerIntegerConversionError, UnexpectedTracerError as UnexpectedTracerError,
 )
 from calque_core import config as config, debug as debug, lax as lax, ref as ref
@@ -106,7 +107,7 @@ __all__ = [
     "register_evaluator", "Tracer", "is_tracer", "ensure_compile_time_eval", "ValueTrace", "ValueTracer", "moveaxis",
     "matchaxis", "Mesh", "AbstractMesh", "PartitionSpec", "shard_map", "smap", "ravel_pytree", "CustomRules",
     "implements", "SourceInfo", "register_internal_folder", "api_boundary", "full_traceback", "named_scope",
-    "named_call", "CheckError", "ConcretizationTypeError", "JaxprTypeError", "MissingRuleError",
+    "named_call", "CheckError", "ConcretizationTypeError", "JaxprTypeError", "MissingRuleError", "NoArrayError",
     "NonConcreteBooleanIndexError", "NumpyRuleError", "ShapeError", "TracerArrayConversionError",
     "TracerBoolConversionError", "TracerIntegerConversionError", "UnexpectedTracerError", "config", "debug", "lax",
     "ref",

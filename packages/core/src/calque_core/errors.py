@@ -43,6 +43,10 @@ class NonConcreteBooleanIndexError(IndexError, ConcretizationTypeError):
     """A boolean mask whose number of True elements is not known while tracing."""
 
 
+class NoArrayError(TypeError, AttributeError):
+    """A mutable array, or a value of a class of your own, where an array belongs."""
+
+
 class NumpyRuleError(TypeError):
     """A function of NumPy, or an option of one, that has no rule for tracers."""
 

@@ -18,6 +18,7 @@ import numpy as np
 from calque_core.backends import on_device_of
 from calque_core.context import here
 from calque_core.engine.numpy_functions import at
+from calque_core.errors import NoArrayError
 from calque_core.frames.names import named_after
 from calque_core.frames.source import Position, at_place, current_position, where
 from calque_core.frames.tracebacks import api_boundary
@@ -30,7 +31,8 @@ from calque_core.traces.evaluators import register_evaluator
 from calque_core.traces.trace import Trace, current_trace, hand_down
 from calque_core.traces.tracer import Tracer
 from calque_core.types.avals import is_array_like, reference_types, short_repr, typeof
-from calque_core.types.references import AbstractRef
+from calque_core.types.own_types import is_own
+from calque_core.types.references import AbstractRef, used_as_array
 
 Value = Any
 
@@ -46,7 +48,6 @@ class Ref:
     """
 
     __slots__ = ("__weakref__", "_content", "_end", "_trace")
-    __array_ufunc__ = None
 
     def __init__(self, content: Value, trace: Trace) -> None:
         self._content, self._trace = content, trace
@@ -80,6 +81,16 @@ class Ref:
     def size(self) -> int:
         """The number of elements."""
         return self.aval.size  # type: ignore[no-any-return]
+
+    def _refuse_use(self, *args: Any, **kwargs: Any) -> Any:
+        raise NoArrayError(used_as_array(typeof(self)))
+
+    # Without these, Python would ask for the length, and NumPy would read one element after the other.
+    __bool__ = __array__ = __array_ufunc__ = __array_function__ = _refuse_use
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _refuse_use
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _refuse_use
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __neg__ = __abs__ = __invert__ = _refuse_use
+    __lt__ = __le__ = __gt__ = __ge__ = __float__ = __int__ = __index__ = __complex__ = _refuse_use
 
     def __len__(self) -> int:
         if not self.shape:
@@ -207,7 +218,7 @@ def new_ref(init_val: Value) -> Ref:
     """Return a new reference, whose array starts as a copy of `init_val`.
 
     Shape and dtype: those of `init_val`; a Python scalar becomes an array without axes.
-    Raises: TypeError if it is no array.
+    Raises: TypeError if it is no array, or of a class of your own.
 
     >>> import numpy as np
     >>> from calque_core.ref import freeze, new_ref
@@ -217,7 +228,7 @@ def new_ref(init_val: Value) -> Ref:
     >>> freeze(ref)
     array([0., 3., 1.])
     """
-    if not is_array_like(init_val):
+    if not is_array_like(init_val) or is_own(typeof(init_val)):
         raise TypeError(
             f"new_ref got {short_repr(init_val)} of type {type(init_val).__name__}{where()}. Give an array or a scalar."
         )

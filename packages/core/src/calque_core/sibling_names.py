@@ -19,7 +19,7 @@ NAMES = {
     ),
     "calque_core": (
         "AbstractMesh AbstractValue ArrayMethods Atom CapturedConstant CheckError ClosedJaxpr ConcretizationTypeError "
-        "CustomRules Effect Jaxpr JaxprEqn JaxprType JaxprTypeError Literal Mesh MissingRuleError "
+        "CustomRules Effect Jaxpr JaxprEqn JaxprType JaxprTypeError Literal Mesh MissingRuleError NoArrayError "
         "NonConcreteBooleanIndexError NumpyRuleError OwnType PartitionSpec Primitive RuleTable ShapeDtypeStruct "
         "ShapeError ShapedArray SourceInfo Trace Tracer TracerArrayConversionError TracerBoolConversionError "
         "TracerIntegerConversionError UndefinedPrimal UnexpectedTracerError ValueTrace ValueTracer Var Zero "

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from calque_core import ShapeError, ensure_compile_time_eval, lax, typeof
-from calque_core.engine.numpy_functions import as_dtype, canonical_axis, integers, promoted_dtype
+from calque_core.engine.numpy_functions import as_dtype, canonical_axis, integers
 from calque_core.extend import where as place
 from calque_numpy.creation import asarray
 from calque_numpy.elementwise import sinc
@@ -93,6 +93,7 @@ def resize(
             image = take(image, (2 * arange(new) + 1) * sizes[axis] // (2 * new), axis)
         return image
     scale = [max(shape[axis], 1) / sizes[axis] for axis in axes]
+    image = as_dtype(image, float_dtype("resize", image, takes_complex=True))
     return _resampled(image, shape, axes, scale, [0.0] * len(axes), _Kernel.of(method, antialias), precision)
 
 
@@ -127,6 +128,7 @@ def scale_and_translate(  # noqa: PLR0913, PLR0917 -- jax's parameters
     _check_places(image, shape, axes, scale, translation)
     dtype = float_dtype("scale_and_translate", scale, translation)
     scale, translation = ([as_dtype(x[i], dtype) for i in range(len(axes))] for x in (scale, translation))
+    image = as_dtype(image, float_dtype("scale_and_translate", image, takes_complex=True))
     return _resampled(image, shape, axes, scale, translation, _Kernel.of(method, antialias), precision)
 
 
@@ -136,7 +138,7 @@ def _arguments(
     """Return the arguments of both functions, converted and checked."""
     image, shape = asarray(image), integers(caller, "shape", shape)
     sizes = typeof(image).shape
-    if len(shape) != len(sizes) or min(shape, default=0) < 0 or any(o == 0 != n for o, n in zip(sizes, shape)):
+    if len(shape) != len(sizes) or min(shape, default=0) < 0 or any(old == 0 and new for old, new in zip(sizes, shape)):
         raise ShapeError(
             f"{caller}{place()}: the image has the shape {sizes}, and the new shape is {shape}. Give a size for each "
             "axis of the image: 0 for an axis without pixels, and never a negative number."
@@ -219,11 +221,11 @@ def _resampled(
     kernel: _Kernel,
     precision: Any,
 ) -> Value:
-    image = as_dtype(image, float_dtype("resize", image, takes_complex=True))
-    dtype = promoted_dtype("resize", image)
+    """Return an image of floats with other numbers of pixels along `axes`, by products with weights."""
     for axis, factor, offset in zip(axes, scale, translation):
         with ensure_compile_time_eval():  # weights of known scales are constants of a traced program
-            weights = as_dtype(_weights(typeof(image).shape[axis], shape[axis], factor, offset, kernel), dtype)
+            weights = _weights(typeof(image).shape[axis], shape[axis], factor, offset, kernel)
+            weights = as_dtype(weights, typeof(image).dtype)
         if kernel.margin:
             image = pad(image, [(kernel.margin * (i == axis),) * 2 for i in range(len(shape))], "edge")
         image = lax.dot_general(image, weights, (((axis,), (0,)), ((), ())), precision=precision)

@@ -59,9 +59,9 @@ def __getitem__(self: Value, index: Any) -> Value:
     if unknown not in parts:
         try:
             return view_of(self, cut(self, parts))
-        except OutOfBoundsError:
+        except OutOfBoundsError as error:
             if are_known_checked():
-                raise
+                raise IndexError(*error.args) from None
     return read(self, normal_form(typeof(self), index))
 
 

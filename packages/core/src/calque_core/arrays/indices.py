@@ -81,7 +81,7 @@ _new_form: Any = partial(tuple.__new__, Form)
 
 
 class OutOfBoundsError(IndexError):
-    """A known position is outside of its axis."""
+    """A known position is outside of its axis; the caller sees an IndexError, or none, by the settings."""
 
 
 def normal_form(aval: ShapedArray, index: Any, *, is_checked: bool = True) -> Form:
@@ -92,9 +92,9 @@ def normal_form(aval: ShapedArray, index: Any, *, is_checked: bool = True) -> Fo
     """
     try:
         return _normal_form(aval, index, is_checked)
-    except OutOfBoundsError:
+    except OutOfBoundsError as error:
         if are_known_checked():
-            raise
+            raise IndexError(*error.args) from None
     return _normal_form(aval, index, False)
 
 

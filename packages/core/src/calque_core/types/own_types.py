@@ -16,6 +16,7 @@ from operator import attrgetter
 from typing import Any, ClassVar, Self, TypeVar
 from weakref import WeakValueDictionary
 
+from calque_core.errors import NoArrayError
 from calque_core.frames.source import where
 from calque_core.types.avals import (
     AbstractValue,
@@ -27,10 +28,6 @@ from calque_core.types.dtypes import is_float
 
 T = TypeVar("T")
 Value = Any
-
-
-class NoArrayError(TypeError, AttributeError):
-    """An attribute of arrays was asked of a type that has none."""
 
 
 _one_of_each: WeakValueDictionary[Any, Any] = WeakValueDictionary()

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from calque_core.errors import NoArrayError
 from calque_core.frames.source import where
 from calque_core.types.avals import AbstractValue, ShapedArray, reference_types, shaped_array
 from calque_core.types.dtypes import float0
-from calque_core.types.own_types import NoArrayError
 
 
 class AbstractRef(AbstractValue):
@@ -51,7 +51,12 @@ class AbstractRef(AbstractValue):
         """Refuse the attributes of types of arrays: a function on arrays takes no reference."""
         if name not in ("shape", "dtype", "kind", "ndim", "size"):
             raise AttributeError(f"AbstractRef has no attribute {name!r}.")
-        raise NoArrayError(f"the {name} of a reference of type {self}{where()} was asked for. Read it first: ref[...].")
+        raise NoArrayError(used_as_array(self))
+
+
+def used_as_array(aval: AbstractRef) -> str:
+    """Return the message for a reference where an array belongs."""
+    return f"a reference of type {aval} was used as an array{where()}. Read it first: ref[...]."
 
 
 def check_distinct_references(caller: str, operands: Iterable[Any]) -> None:
