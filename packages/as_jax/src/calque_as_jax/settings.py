@@ -34,7 +34,7 @@ OURS = {
 }
 _STANDARD = "by_kind"  # calque's word for jax's promotion, which is NumPy's for calque
 # Settings that calque has one behaviour for: the value is kept, and changes nothing; `_STARTS` has the exceptions.
-KEPT: dict[str, Setting] = {
+_UNUSED: dict[str, Setting] = {
     "jax_threefry_partitionable": True,
     "jax_enable_custom_prng": False,
     "jax_transfer_guard": None,
@@ -61,12 +61,20 @@ KEPT: dict[str, Setting] = {
     "jax_remove_size_one_mesh_axis_from_type": False,
     "jax_use_shardy_partitioner": True,
 }
+KEPT = dict(_UNUSED)
 _STARTS: dict[str, Callable[[Setting], None]] = {
     "jax_platforms": lambda names: core_config.platforms(*names.split(",")) if names else None,
     "jax_platform_name": lambda name: core_config.platforms(name) if name else None,
     "jax_num_cpu_devices": core_config.cpu_devices,
 }
-_before: dict[str, Setting] = {}
+_DEFAULTS = {
+    "enable_x64": False,
+    "numpy_dtype_promotion": _STANDARD,
+    "known_indices": "as_traced",
+    "in_place_operators": "rebind",  # jax's arrays never change, so Python rebinds the name
+}
+_SWITCHES = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
+_before: dict[str, Setting] = {}  # calque's settings as they were before the first change here
 
 
 class Config:
@@ -75,7 +83,7 @@ class Config:
     def update(self, name: str, value: Setting) -> None:
         """Change a setting for every thread.  Raises: AttributeError for an unknown name; ValueError for the value."""
         if name in OURS:
-            core_config.update(OURS[name], _STANDARD if value == "standard" else value)
+            _update(OURS[name], _STANDARD if value == "standard" else value)
         elif name in KEPT:
             if name in _STARTS and value != KEPT[name]:
                 _STARTS[name](value)
@@ -89,9 +97,7 @@ class Config:
 
     def __getattr__(self, name: str) -> Setting:
         if name in OURS:
-            ours = OURS[name]
-            owner = core_config.reports() if ours == "log_compiles" else core_config.current()
-            value = getattr(owner, ours)
+            value = _current(OURS[name])
             return "standard" if value == _STANDARD else value
         if name in KEPT:
             return KEPT[name]
@@ -116,23 +122,18 @@ class Config:
 
 config = Config()
 
-_DEFAULTS = (
-    ("enable_x64", core_config.current, False),
-    ("numpy_dtype_promotion", core_config.current, _STANDARD),
-    ("known_indices", core_config.current, "as_traced"),
-    ("in_place_operators", core_config.reports, "rebind"),  # jax's arrays never change, so Python rebinds the name
-)
-
 
 def set_defaults() -> None:
-    """Set jax's defaults, then the switches in the environment, such as JAX_ENABLE_X64."""
-    for setting, owner, value in _DEFAULTS:
-        _before[setting] = getattr(owner(), setting)
-        core_config.update(setting, value)
-    for name in OURS:
+    """Set jax's defaults, then the settings in the environment, such as JAX_ENABLE_X64.
+
+    Raises: ValueError for a text that is no value of a setting.
+    """
+    for name, value in _DEFAULTS.items():
+        _update(name, value)
+    for name in (*OURS, *KEPT):
         text = os.environ.get(name.upper())
-        if text is not None and text.lower() in _SWITCHES:
-            config.update(name, _SWITCHES[text.lower()])
+        if text is not None:
+            config.update(name, _value_of(name.upper(), text, getattr(config, name)))
 
 
 def restore() -> None:
@@ -140,9 +141,29 @@ def restore() -> None:
     for name, value in _before.items():
         core_config.update(name, value)
     _before.clear()
+    KEPT.update(_UNUSED)
 
 
-_SWITCHES = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
+def _current(name: str) -> Setting:
+    """Return the value of a setting of calque."""
+    is_report = name in ("log_compiles", "in_place_operators")
+    return getattr(core_config.reports() if is_report else core_config.current(), name)
+
+
+def _update(name: str, value: Setting) -> None:
+    """Change a setting of calque for every thread, until `restore`."""
+    before = _current(name)
+    core_config.update(name, value)
+    _before.setdefault(name, before)
+
+
+def _value_of(variable: str, text: str, present: Setting) -> Setting:
+    """Return the value that an environment variable has for a setting, by the class of its present value."""
+    if isinstance(present, bool):
+        if text.lower() not in _SWITCHES:
+            raise ValueError(f"the environment has {variable}={text!r}. Use one of {', '.join(_SWITCHES)}.")
+        return _SWITCHES[text.lower()]
+    return type(present)(text) if isinstance(present, (int, float)) else text
 
 
 def _unknown(name: str) -> str:
