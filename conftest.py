@@ -3,11 +3,11 @@
 One idea: a table of cases is written whole, and the mark `sampled` on its test names the parameter that is the row.  A
 run tests at least one case of each row; a hash of the seed and of the case's name decides about its other cases.  The
 seed chooses among the cases and makes none: where the full run passes, every sample passes.  Runs may divide the rows,
-or the modules, among them, as nox lets two Pythons do; a third of the rows is then left to other days.
+or the modules, among them, as nox lets two Pythons do; half of the rows is then left to other days.
 
     pytest tests/laws                              a sample, by today's seed
     pytest tests/laws --sample-seed=2026-11-22     the sample of another day
-    pytest tests/laws --share=1/2                  of that sample a third of the rows and half of the divided modules
+    pytest tests/laws --share=1/2                  of that sample a quarter of the rows and half of the divided modules
     pytest packages/core/tests --modules=1/2       of that sample the first half of the modules
     pytest tests/laws --full                       every case
     pytest "tests/laws/test_x.py::test_y[z]"       tests named on the command line run whole, too
@@ -57,6 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "sampled(keep, rows): a run without --full tests the fraction `keep` of the cases, and at least one of each "
         "row; `rows` names the parameters that are the row, none by default",
     )
+    config.addinivalue_line("markers", "slow: a case takes a minute, so that only a run with --full tests it")
     config.addinivalue_line(
         "markers", "counts: what the test counts, or refuses, differs under a setting, so --setting leaves it out"
     )
@@ -123,6 +124,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     seed, share = seed_of(config), config.getoption("share")
     left_out = set(marked) - set(sampled(marked, seed, share)) | set(of_others(items, seed, share))
     left_out.update(of_other_modules(items, seed, config.getoption("modules")))
+    left_out.update(item for item in items if item.get_closest_marker("slow"))
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
 
@@ -137,9 +139,9 @@ def sampled(items: Iterable[pytest.Item], seed: str, share: str) -> list[pytest.
 
 
 def with_rest(share: str) -> str:
-    """Return a share of the rows that leaves a part of them to another day: the shares "1/2" and "2/2" are thirds."""
+    """Return a share of the rows that leaves half of them to other days: the shares "1/2" and "2/2" are quarters."""
     number, count = map(int, share.split("/"))
-    return f"{number}/{count + (count > 1)}"
+    return f"{number}/{2 * count}" if count > 1 else share
 
 
 def is_in_share(share: str, *words: str) -> bool:

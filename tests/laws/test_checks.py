@@ -120,6 +120,7 @@ PAIRS = [(o, i) for o in TRANSFORMATIONS for i in INNER if o not in OUTER.get(i,
 
 
 @COMPILED
+@pytest.mark.sampled(keep=0.3)
 @pytest.mark.parametrize(("outer", "inner"), PAIRS)
 def test_a_check_fails_under_each_pair_of_transformations(outer, inner, compiled):
     run = maybe_compiled(TRANSFORMATIONS[outer](INNER[inner](square)), compiled)

@@ -421,7 +421,7 @@ VERBS = {  # a verb, and its result for a function whose derivative is the cosin
 }
 
 
-@pytest.mark.sampled(keep=0.3, rows=["nest"])
+@pytest.mark.sampled(keep=0.1, rows=["nest"])
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("nest", NESTING)
 def test_programs_nested_too_deeply_are_refused_in_words_that_hold(nest, verb):

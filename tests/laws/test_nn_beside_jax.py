@@ -30,7 +30,7 @@ CASES = {
     "logsumexp of weights": lambda nn, x: nn.logsumexp(x.reshape(4, 4), 0, b=MASK, keepdims=True),
     "logmeanexp": lambda nn, x: nn.logmeanexp(x.reshape(4, 4), 1, where=MASK),
     "standardize": lambda nn, x: nn.standardize(x.reshape(4, 4), 0),
-    "standardize where": lambda nn, x: nn.standardize(x.reshape(4, 4), where=MASK, algorithm="stable"),
+    "standardize where": lambda nn, x: nn.standardize(x.reshape(4, 4), axis=(0, 1), where=MASK, algorithm="stable"),
 }
 
 

@@ -89,7 +89,7 @@ def test_later_calls_give_what_the_rules_give(around, program):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.sampled(keep=0.05)
+@pytest.mark.sampled(keep=0.02)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_later_calls_on_device_arrays_give_what_the_rules_give(program):
     place = lambda x: calque.device_put(x) if isinstance(x, (np.ndarray, np.generic)) else x

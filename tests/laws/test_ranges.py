@@ -84,7 +84,7 @@ def flushed(points: ranges.Points, dtype: np.dtype) -> np.ndarray:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", ROWS)
-@pytest.mark.sampled(keep=0.015)
+@pytest.mark.sampled(keep=0.005)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_value_and_derivatives_are_right_at_every_size(name, dtype, way, thinning):
     points = ranges.points(ROWS[name], dtype, *thinning)
@@ -224,7 +224,7 @@ def name_of(case: Allowance) -> str:
 
 
 @pytest.mark.parametrize("case", ALLOWANCES, ids=name_of)
-@pytest.mark.sampled(keep=0.015)
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_an_exception_is_still_needed(case, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "ALLOWANCES", [other for other in ALLOWANCES if other is not case])

@@ -154,7 +154,7 @@ RUNS += [(name, of_numbers) for name in FUNCTIONS if ".nn." in name]  # numbers 
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.sampled(keep=0.02)
+@pytest.mark.sampled(keep=0.01)
 @pytest.mark.parametrize(("name", "run"), RUNS, ids=[f"{name}-{run.__name__}" for name, run in RUNS])
 def test_the_last_call_does_what_the_first_did(name, run):
     for args, options in CASES:

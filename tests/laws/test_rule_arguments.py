@@ -129,6 +129,7 @@ def form(request):
 
 
 @pytest.mark.parametrize("route", DERIVATIVES)
+@pytest.mark.sampled(keep=0.5)
 def test_jvp_rules_get_tuples(form, route):
     noting = Noting(*form)
     for _ in range(MEETINGS):
@@ -138,6 +139,7 @@ def test_jvp_rules_get_tuples(form, route):
 
 @pytest.mark.parametrize("kind", ["batch", "axis_batch"])
 @pytest.mark.parametrize("route", BATCHES)
+@pytest.mark.sampled(keep=0.4)
 def test_batching_rules_get_tuples(form, route, kind):
     noting = Noting(*form, batch_kind=kind)
     for _ in range(MEETINGS):

@@ -166,7 +166,7 @@ def transformed(jaxpr, leaves):
     return results
 
 
-@pytest.mark.sampled(keep=0.05)
+@pytest.mark.sampled(keep=0.02)
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if "float64" in p.dtypes], ids=lambda p: p.name)
 def test_transformations_of_a_program_that_came_back_agree(program):
     example = program.example("float64")

@@ -81,7 +81,7 @@ def assert_near(got, want, dtype, kind):
     np.testing.assert_allclose(got[is_asked], want[is_asked], rtol=factor * info.eps, atol=absolute, err_msg=kind)
 
 
-@pytest.mark.sampled(keep=0.1)
+@pytest.mark.sampled(keep=0.05)
 @pytest.mark.parametrize("dtype", FACTORS)
 @each_case
 @np.errstate(all="ignore")
