@@ -90,7 +90,7 @@ def algorithm_dtypes(name: str, algorithm: Algorithm, operand: DType, result: DT
     """
     call = f"{name}{where()} with the algorithm {_text(algorithm)}"
     if not (is_float(operand) and is_float(result)) or "c" in (operand.kind, result.kind):
-        raise TypeError(f"{call}: an operand or the result has dtype {dtype_name(operand)}. Give real floats.")
+        raise TypeError(f"{call}: operands of {dtype_name(operand)} give {dtype_name(result)}. Give real floats.")
     if isinstance(algorithm, DotAlgorithm):
         lhs, rhs, accumulated = map(as_dtype, algorithm[:3])
         if lhs != rhs:
