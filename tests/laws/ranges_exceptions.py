@@ -106,7 +106,6 @@ SPECIAL = [
     Allowance(("special.log_ndtr",), (2,), 16, DIFFERENCE, high=1e300),
     Allowance(("special.polygamma of order *",), (0, 1, 2), 32, RECURRENCE),
     Allowance(("special.gammaln",), (0, 1), 16, SUM_NEAR_ROOT, low=0.25, high=64.0, of=4.0),
-    Allowance(("special.digamma",), (0,), 16, SUM_NEAR_ROOT, low=0.25, high=64.0, of=4.0),
     Allowance(("special.gamma",), (1,), 32, SUM_NEAR_ROOT, low=0.25, high=3.0, of=4.0),
     Allowance(("special.gamma",), (0, 1, 2), 64, RECURRENCE),
     Allowance(
