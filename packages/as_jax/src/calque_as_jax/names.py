@@ -22,6 +22,7 @@ class Row(NamedTuple):
 
 
 _DIALECT = "calque_as_jax.dialect"
+_PROGRAMS = (f"{_DIALECT}.core", f"{_DIALECT}.programs")
 _DISTRIBUTIONS = (
     "bernoulli", "beta", "betabinom", "binom", "cauchy", "chi2", "dirichlet", "expon", "gamma", "gennorm", "geom",
     "gumbel_l", "gumbel_r", "laplace", "logistic", "multinomial", "multivariate_normal", "nbinom", "norm", "pareto",
@@ -35,7 +36,7 @@ MODULES = {
     "jax._src.checkify": Row((), (f"{_DIALECT}.checkify",)),
     "jax._src.array": Row(),
     "jax._src.compiler": Row((), (f"{_DIALECT}.private",)),
-    "jax._src.core": Row(("calque_core",), (f"{_DIALECT}.core",)),
+    "jax._src.core": Row(("calque_core",), _PROGRAMS),
     "jax._src.xla_bridge": Row((), (f"{_DIALECT}.private",)),
     "jax._src.dispatch": Row((), (f"{_DIALECT}.private",)),
     "jax._src.dtypes": Row(("calque.dtypes",), (f"{_DIALECT}.dtypes",)),
@@ -46,9 +47,10 @@ MODULES = {
     "jax._src.state.types": Row((), (f"{_DIALECT}.ref",)),
     "jax._src.traceback_util": Row((), (f"{_DIALECT}.private",)),
     "jax._src.tree_util": Row(("calque.tree_util", "calque_pytree")),
+    "jax._src.util": Row(),
     "jax.ad_checkpoint": Row(("calque.ad_checkpoint",)),
     "jax.api_util": Row((), (f"{_DIALECT}.linear_util",)),
-    "jax.core": Row(("calque_core",), (f"{_DIALECT}.core",)),
+    "jax.core": Row(("calque_core",), _PROGRAMS),
     "jax.custom_batching": Row(("calque.custom_batching",)),
     "jax.custom_derivatives": Row(("calque.custom_derivatives",), (f"{_DIALECT}.custom",)),
     "jax.debug": Row(("calque.debug",)),
@@ -75,7 +77,7 @@ MODULES = {
     "jax.export": Row(("calque.export",)),
     "jax.extend": Row(),
     "jax.extend.backend": Row((), (f"{_DIALECT}.private",)),
-    "jax.extend.core": Row(("calque_core",), (f"{_DIALECT}.core",)),
+    "jax.extend.core": Row(("calque_core",), _PROGRAMS),
     "jax.extend.core.primitives": Row(("calque_core.lax",)),
     "jax.extend.linear_util": Row((), (f"{_DIALECT}.linear_util",)),
     "jax.extend.source_info_util": Row(("calque_core",), (f"{_DIALECT}.private",)),
@@ -161,9 +163,11 @@ NAMES = {
     "jax.experimental.pjit.with_sharding_constraint": "calque_xla_backend:with_sharding_constraint",
     "jax.experimental.io_callback": "calque:io_callback",
     "jax.custom_derivatives.CustomVJPPrimal": "calque_autodiff:CustomVJPPrimal",
-    "jax.extend.core.primitives.call_p": f"{_DIALECT}.core:call_p",
-    "jax.extend.core.primitives.closed_call_p": f"{_DIALECT}.core:closed_call_p",
+    "jax.extend.core.primitives.call_p": f"{_DIALECT}.programs:call_p",
+    "jax.extend.core.primitives.closed_call_p": f"{_DIALECT}.programs:closed_call_p",
     "jax.core.pytype_aval_mappings": f"{_DIALECT}.private:pytype_aval_mappings",
+    "jax._src.util.safe_map": f"{_DIALECT}.linear_util:safe_map",
+    "jax._src.util.safe_zip": f"{_DIALECT}.linear_util:safe_zip",
     "jax._src.tree_util._registry": "calque_pytree:default_registry",
     "jax.interpreters.xla.canonicalize_dtype": "calque_core:canonicalize_dtype",
 }

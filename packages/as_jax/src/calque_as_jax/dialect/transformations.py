@@ -10,7 +10,6 @@ from functools import wraps
 from typing import Any
 
 import calque
-from calque_as_jax.dialect.core import ClosedJaxpr
 from calque_as_jax.dialect.types import ShapeDtypeStruct, struct_of
 from calque_as_jax.values import to_array, tree_to_arrays
 from calque_core import eval_shape as core_eval_shape
@@ -178,10 +177,10 @@ def make_jaxpr(
             trees[:] = [tree]
             return leaves
 
+        structured.__name__ = getattr(fun, "__name__", "structured")
         jaxpr = core_make_jaxpr(structured, static_argnums, axis_env=axis_env, **options)(*args, **kwargs)
-        closed = ClosedJaxpr(jaxpr, jaxpr.consts)
         structs = [*map(struct_of, jaxpr.out_avals)]
-        return (closed, trees[0].unflatten(structs)) if return_shape else closed
+        return (jaxpr, trees[0].unflatten(structs)) if return_shape else jaxpr
 
     return staged
 
