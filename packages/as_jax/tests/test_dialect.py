@@ -230,3 +230,50 @@ def test_references_hold_device_arrays_and_have_types_of_their_own():
     assert isinstance(jax.typeof(ref), jax.ref.AbstractRef)
     assert (isinstance(ref, jax.Ref), isinstance(ref, jax.Array)) == (True, False)
     assert isinstance(jax.empty_ref(jax.ShapeDtypeStruct((2,), "float32"))[...], jax.Array)
+
+
+def test_a_checkpointed_function_is_traced_where_nothing_else_is():
+    seen = []
+
+    @jax.checkpoint
+    def f(x, n=2):
+        """Its own words."""
+        seen.append(isinstance(x, jax.core.Tracer))
+        return {"y": jnp.sin(x) * n}
+
+    result = f(np.ones(2), n=3)["y"]
+    assert np.allclose(result, 3 * np.sin(1))
+    assert isinstance(result, jax.Array)
+    assert seen == [True]
+    assert (f.__name__, f.__doc__) == ("f", "Its own words.")
+    with pytest.raises(jax.errors.TracerBoolConversionError):
+        jax.checkpoint(lambda x: x if x > 0 else -x)(1.0)
+    assert jax.checkpoint(lambda x, n: x**n, static_argnums=1)(3.0, 2) == 9.0
+    assert jax.checkpoint(jax.random.split)(jax.random.key(0)).shape == (2,)
+
+
+def test_products_have_the_default_precision_of_jax():
+    lowered = lambda **options: jax.jit(lambda x: jnp.matmul(x, x, **options)).lower(np.eye(2)).as_text()
+    assert jax.config.jax_default_matmul_precision is None
+    assert "HIGH" not in lowered()
+    assert "HIGHEST" in lowered(precision=lax.Precision.HIGHEST)
+    with jax.default_matmul_precision("highest"):
+        assert "HIGHEST" in lowered()
+        with jax.default_matmul_precision(None):
+            assert "HIGH" not in lowered()
+    jax.config.update("jax_default_matmul_precision", "high")
+    assert jax.config.jax_default_matmul_precision == "high"
+    jax.config.update("jax_default_matmul_precision", None)
+    assert [*map(str, lax.Precision)] == ["DEFAULT", "HIGH", "HIGHEST"]
+
+
+def test_collectives_take_no_groups_as_none():
+    mean = lambda x: lax.pmean(x, "i", axis_index_groups=None)
+    assert jax.vmap(mean, axis_name="i")(np.array([1.0, 3.0])).tolist() == [2, 2]
+    with pytest.raises(TypeError, match="axis_index_groups"):
+        jax.vmap(lambda x: lax.pmean(x, "i", axis_index_groups=[[0], [1]]), axis_name="i")(np.ones(2))
+
+
+def test_a_type_gives_that_of_its_tangents():
+    assert jax.typeof(1.0).at_least_vspace() == jax.core.ShapedArray((), "float32")
+    assert jax.typeof(1).at_least_vspace().dtype == jax.dtypes.float0

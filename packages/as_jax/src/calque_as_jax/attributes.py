@@ -12,6 +12,7 @@ from typing import Any
 
 from calque_core import AbstractMesh, Jaxpr, JaxprEqn, Mesh, Primitive, ShapedArray
 from calque_core.extend import late_function
+from calque_core.lax import Precision
 
 _PROGRAMS = "calque_as_jax.dialect.programs"
 _closed = late_function(_PROGRAMS, "ClosedJaxpr")
@@ -29,6 +30,8 @@ def _replaced(program: Jaxpr, *, jaxpr: Any = None, **fields: Any) -> Jaxpr:
 # A type of calque's holds no sharding, and no operation is a call of a function that it holds beside its parameters.
 _ATTRIBUTES: tuple[tuple[type, str, Any], ...] = (
     (ShapedArray, "sharding", None),
+    (ShapedArray, "at_least_vspace", late_function("calque_as_jax.dialect.types", "tangent_type")),
+    (Precision, "__str__", lambda precision: precision.name),
     (Mesh, "empty", False),
     (AbstractMesh, "empty", False),
     (Primitive, "call_primitive", False),

@@ -194,7 +194,7 @@ def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Ca
 
 _REDUCING_NAMES = "all amax amin any max mean median min nanmean nansum prod ptp std sum var"
 _REDUCING = frozenset(_REDUCING_NAMES.split())
-_LEFT_OUT = frozenset(("where", "out_sharding", "sharding", "out", "accuracy", "device"))
+_LEFT_OUT = frozenset(("where", "out_sharding", "sharding", "out", "accuracy", "device", "axis_index_groups"))
 
 
 def _asks_for_nothing(name: str, x: Value) -> bool:
