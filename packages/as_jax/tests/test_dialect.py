@@ -277,3 +277,16 @@ def test_collectives_take_no_groups_as_none():
 def test_a_type_gives_that_of_its_tangents():
     assert jax.typeof(1.0).at_least_vspace() == jax.core.ShapedArray((), "float32")
     assert jax.typeof(1).at_least_vspace().dtype == jax.dtypes.float0
+
+
+def test_a_product_sums_the_axes_that_its_result_leaves_out():
+    x = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
+    assert jnp.einsum("a...->a", x).tolist() == [66, 210]
+    assert jnp.einsum("a...b,b->a", x, np.ones(4)).tolist() == [66, 210]
+    assert jnp.einsum("...a -> a ", x).tolist() == jnp.einsum("...a->a", x).tolist() == [60, 66, 72, 78]
+    assert jnp.einsum("...a->...", x).shape == (2, 3)
+
+
+@pytest.mark.parametrize("x", [jnp.int64, np.dtype("int32"), "int32", int, 1, np.ones(1, np.int32)])
+def test_a_dtype_is_asked_of_a_value_or_of_a_dtype(x):
+    assert lax.dtype(x) == np.dtype("int32")

@@ -95,7 +95,11 @@ def einsum(*operands: Any, _dot_general: Any = None, out_sharding: Any = None, *
         raise NotImplementedError(f"einsum got _dot_general={_dot_general}. Leave it out, or write the products.")
     if out_sharding is not None and type(out_sharding) is not NoSharding:
         raise NotImplementedError(f"einsum got out_sharding={out_sharding}. Use jax.lax.with_sharding_constraint.")
-    return _einsum(*operands, **options)
+    inputs, arrow, output = operands[0].partition("->") if isinstance(operands[0], str) else ("", "", "")
+    if not arrow or "..." in output or "..." not in inputs:
+        return _einsum(*operands, **options)
+    whole = _einsum(f"{inputs}->...{output}", *operands[1:], **options)  # jax sums the axes that the result leaves out
+    return whole.sum(tuple(range(whole.ndim - len(output.strip()))))
 
 
 def result_type(*args: Any) -> Any:
