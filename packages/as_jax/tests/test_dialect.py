@@ -149,11 +149,17 @@ def test_densities_integrate_to_one():
         assert abs(float(law.cdf(law.ppf(0.3, 0.5, 1.5), 0.5, 1.5)) - 0.3) < 1e-5
 
 
+def test_initial_parameters_have_one_size():
+    for make in (jax.nn.initializers.normal(), jax.nn.initializers.zeros, jax.nn.initializers.constant(2.0)):
+        assert make(jax.random.key(0), 3).shape == make(jax.random.key(0), (3,), np.float32).shape == (3,)
+
+
 def test_a_mesh_has_axes_that_are_divided_automatically():
     kinds = jax.sharding.AxisType
-    assert jax.sharding.make_mesh((1,), ("x",), axis_types=(kinds.Auto,)).axis_names == ("x",)
-    with pytest.raises(NotImplementedError, match=r"Use AxisType.Auto"):
-        jax.sharding.make_mesh((1,), ("x",), axis_types=(kinds.Explicit,))
+    for make in (jax.make_mesh, jax.sharding.make_mesh):
+        assert make((1,), ("x",), axis_types=(kinds.Auto,)).axis_names == ("x",)
+        with pytest.raises(NotImplementedError, match=r"Use AxisType.Auto"):
+            make((1,), ("x",), axis_types=(kinds.Explicit,))
 
 
 def test_dtypes_make_arrays():
@@ -285,6 +291,11 @@ def test_a_product_sums_the_axes_that_its_result_leaves_out():
     assert jnp.einsum("a...b,b->a", x, np.ones(4)).tolist() == [66, 210]
     assert jnp.einsum("...a -> a ", x).tolist() == jnp.einsum("...a->a", x).tolist() == [60, 66, 72, 78]
     assert jnp.einsum("...a->...", x).shape == (2, 3)
+
+
+def test_labels_of_a_product_are_any_characters():
+    x = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    assert jnp.einsum("a1,b1->a b", x, x).tolist() == jnp.einsum("12,32", x, x).tolist() == (x @ x.T).tolist()
 
 
 @pytest.mark.parametrize("x", [jnp.int64, np.dtype("int32"), "int32", int, 1, np.ones(1, np.int32)])

@@ -160,6 +160,7 @@ NAMES = {
     "jax.extend.mlir": "jaxlib.mlir",
     "jax.lib.xla_client": "jaxlib.xla_client",
     "jax.lib.xla_extension": "jaxlib._jax",
+    "jax.make_mesh": f"{_DIALECT}.sharding:make_mesh",
     "jax.sharding.use_mesh": "calque:set_mesh",
     "jax.experimental.layout.Format": f"{_DIALECT}.sharding:Format",
     "jax.experimental.pjit.with_sharding_constraint": "calque_xla_backend:with_sharding_constraint",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -95,11 +96,20 @@ def einsum(*operands: Any, _dot_general: Any = None, out_sharding: Any = None, *
         raise NotImplementedError(f"einsum got _dot_general={_dot_general}. Leave it out, or write the products.")
     if out_sharding is not None and type(out_sharding) is not NoSharding:
         raise NotImplementedError(f"einsum got out_sharding={out_sharding}. Use jax.lax.with_sharding_constraint.")
-    inputs, arrow, output = operands[0].partition("->") if isinstance(operands[0], str) else ("", "", "")
-    if not arrow or "..." in output or "..." not in inputs:
+    if not isinstance(operands[0], str):
         return _einsum(*operands, **options)
+    inputs, arrow, output = _with_letters(operands[0]).partition("->")
+    if not arrow or "..." in output or "..." not in inputs:
+        return _einsum(inputs + arrow + output, *operands[1:], **options)
     whole = _einsum(f"{inputs}->...{output}", *operands[1:], **options)  # jax sums the axes that the result leaves out
-    return whole.sum(tuple(range(whole.ndim - len(output.strip()))))
+    return whole.sum(tuple(range(whole.ndim - len(output))))
+
+
+def _with_letters(subscripts: str) -> str:
+    """Return subscripts with letters for other labels, and without spaces: jax takes any character."""
+    labels = "".join({label for label in subscripts if not label.isalpha()} - set(" .,->"))
+    letters = "".join([letter for letter in ascii_letters if letter not in subscripts])
+    return subscripts.replace(" ", "").translate(str.maketrans(labels, letters[: len(labels)]))
 
 
 def result_type(*args: Any) -> Any:
