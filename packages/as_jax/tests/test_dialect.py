@@ -152,6 +152,8 @@ def test_densities_integrate_to_one():
 def test_initial_parameters_have_one_size():
     for make in (jax.nn.initializers.normal(), jax.nn.initializers.zeros, jax.nn.initializers.constant(2.0)):
         assert make(jax.random.key(0), 3).shape == make(jax.random.key(0), (3,), np.float32).shape == (3,)
+    names = [make.__name__ for make in (jax.nn.initializers.he_normal(), jax.nn.initializers.zeros)]
+    assert names == ["init", "zeros"]
 
 
 def test_a_mesh_has_axes_that_are_divided_automatically():

@@ -23,7 +23,9 @@ def _making(factory: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(factory)
     def make(*args: Any, **options: Any) -> Any:
-        return _of_shape(factory(*args, **options))
+        made = _of_shape(factory(*args, **options))
+        made.__name__ = "init"  # as in jax: libraries print it
+        return made
 
     return make
 
