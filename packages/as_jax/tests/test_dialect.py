@@ -162,6 +162,9 @@ def test_a_mesh_has_axes_that_are_divided_automatically():
         assert make((1,), ("x",), axis_types=(kinds.Auto,)).axis_names == ("x",)
         with pytest.raises(NotImplementedError, match=r"Use AxisType.Auto"):
             make((1,), ("x",), axis_types=(kinds.Explicit,))
+    mesh = jax.make_mesh((1, 1), ("x", "y"))
+    assert mesh.axis_types == (kinds.Auto, kinds.Auto)
+    assert (mesh.are_all_axes_auto, mesh.are_all_axes_explicit, mesh.are_all_axes_manual) == (True, False, False)
 
 
 def test_dtypes_make_arrays():

@@ -27,13 +27,20 @@ def _replaced(program: Jaxpr, *, jaxpr: Any = None, **fields: Any) -> Jaxpr:
     return closed
 
 
+# The compiler divides arrays along each axis of a mesh as it likes, unless a program says more.
+_OF_MESHES = {
+    "empty": False,
+    "are_all_axes_auto": True,
+    "are_all_axes_explicit": False,
+    "are_all_axes_manual": False,
+    "axis_types": property(late_function("calque_as_jax.dialect.sharding", "axis_types_of")),
+}
 # A type of calque's holds no sharding, and no operation is a call of a function that it holds beside its parameters.
 _ATTRIBUTES: tuple[tuple[type, str, Any], ...] = (
     (ShapedArray, "sharding", None),
     (ShapedArray, "at_least_vspace", late_function("calque_as_jax.dialect.types", "tangent_type")),
     (Precision, "__str__", lambda precision: precision.name),
-    (Mesh, "empty", False),
-    (AbstractMesh, "empty", False),
+    *((mesh, name, value) for mesh in (Mesh, AbstractMesh) for name, value in _OF_MESHES.items()),
     (Primitive, "call_primitive", False),
     (Primitive, "map_primitive", False),
     (Primitive, "get_bind_params", late_function(_PROGRAMS, "bind_params")),
