@@ -49,6 +49,7 @@ def test_a_gaussian_of_several_dimensions():
     [
         distrax.Tanh(), distrax.Sigmoid(), distrax.ScalarAffine(1.0, 2.0),
         distrax.Chain([distrax.ScalarAffine(0.5, 2.0), distrax.Sigmoid()]), distrax.Lambda(jnp.exp),
+        distrax.Lambda(jax.jit(lambda x: 3.0 - jnp.tanh(x) * 2.0)), distrax.Lambda(lambda x: jax.jit(jnp.exp)(x) - 0.5),
         distrax.RationalQuadraticSpline(jnp.linspace(0.0, 1.0, 13), 0.0, 1.0),
     ],
 )  # fmt: skip

@@ -87,7 +87,7 @@ def test_a_primitive_takes_a_second_evaluation():
     twice_p.def_impl(lambda x: 2 * x)
     twice_p.def_abstract_eval(lambda x: x)
     assert twice_p.bind(2.0) == 4.0
-    assert twice_p.get_bind_params({"n": 1}) == ([], {"n": 1})
+    assert twice_p.get_bind_params({"n": 1}) == {"n": 1}
     assert isinstance(lax.add_p, jax.extend.core.Primitive)
 
 
@@ -149,11 +149,22 @@ def test_densities_integrate_to_one():
         assert abs(float(law.cdf(law.ppf(0.3, 0.5, 1.5), 0.5, 1.5)) - 0.3) < 1e-5
 
 
+def test_initial_parameters_have_one_size():
+    for make in (jax.nn.initializers.normal(), jax.nn.initializers.zeros, jax.nn.initializers.constant(2.0)):
+        assert make(jax.random.key(0), 3).shape == make(jax.random.key(0), (3,), np.float32).shape == (3,)
+    names = [make.__name__ for make in (jax.nn.initializers.he_normal(), jax.nn.initializers.zeros)]
+    assert names == ["init", "zeros"]
+
+
 def test_a_mesh_has_axes_that_are_divided_automatically():
     kinds = jax.sharding.AxisType
-    assert jax.sharding.make_mesh((1,), ("x",), axis_types=(kinds.Auto,)).axis_names == ("x",)
-    with pytest.raises(NotImplementedError, match=r"Use AxisType.Auto"):
-        jax.sharding.make_mesh((1,), ("x",), axis_types=(kinds.Explicit,))
+    for make in (jax.make_mesh, jax.sharding.make_mesh):
+        assert make((1,), ("x",), axis_types=(kinds.Auto,)).axis_names == ("x",)
+        with pytest.raises(NotImplementedError, match=r"Use AxisType.Auto"):
+            make((1,), ("x",), axis_types=(kinds.Explicit,))
+    mesh = jax.make_mesh((1, 1), ("x", "y"))
+    assert mesh.axis_types == (kinds.Auto, kinds.Auto)
+    assert (mesh.are_all_axes_auto, mesh.are_all_axes_explicit, mesh.are_all_axes_manual) == (True, False, False)
 
 
 def test_dtypes_make_arrays():
@@ -230,3 +241,68 @@ def test_references_hold_device_arrays_and_have_types_of_their_own():
     assert isinstance(jax.typeof(ref), jax.ref.AbstractRef)
     assert (isinstance(ref, jax.Ref), isinstance(ref, jax.Array)) == (True, False)
     assert isinstance(jax.empty_ref(jax.ShapeDtypeStruct((2,), "float32"))[...], jax.Array)
+
+
+def test_a_checkpointed_function_is_traced_where_nothing_else_is():
+    seen = []
+
+    @jax.checkpoint
+    def f(x, n=2):
+        """Its own words."""
+        seen.append(isinstance(x, jax.core.Tracer))
+        return {"y": jnp.sin(x) * n}
+
+    result = f(np.ones(2), n=3)["y"]
+    assert np.allclose(result, 3 * np.sin(1))
+    assert isinstance(result, jax.Array)
+    assert seen == [True]
+    assert (f.__name__, f.__doc__) == ("f", "Its own words.")
+    with pytest.raises(jax.errors.TracerBoolConversionError):
+        jax.checkpoint(lambda x: x if x > 0 else -x)(1.0)
+    assert jax.checkpoint(lambda x, n: x**n, static_argnums=1)(3.0, 2) == 9.0
+    assert jax.checkpoint(jax.random.split)(jax.random.key(0)).shape == (2,)
+
+
+def test_products_have_the_default_precision_of_jax():
+    lowered = lambda **options: jax.jit(lambda x: jnp.matmul(x, x, **options)).lower(np.eye(2)).as_text()
+    assert jax.config.jax_default_matmul_precision is None
+    assert "HIGH" not in lowered()
+    assert "HIGHEST" in lowered(precision=lax.Precision.HIGHEST)
+    with jax.default_matmul_precision("highest"):
+        assert "HIGHEST" in lowered()
+        with jax.default_matmul_precision(None):
+            assert "HIGH" not in lowered()
+    jax.config.update("jax_default_matmul_precision", "high")
+    assert jax.config.jax_default_matmul_precision == "high"
+    jax.config.update("jax_default_matmul_precision", None)
+    assert [*map(str, lax.Precision)] == ["DEFAULT", "HIGH", "HIGHEST"]
+
+
+def test_collectives_take_no_groups_as_none():
+    mean = lambda x: lax.pmean(x, "i", axis_index_groups=None)
+    assert jax.vmap(mean, axis_name="i")(np.array([1.0, 3.0])).tolist() == [2, 2]
+    with pytest.raises(TypeError, match="axis_index_groups"):
+        jax.vmap(lambda x: lax.pmean(x, "i", axis_index_groups=[[0], [1]]), axis_name="i")(np.ones(2))
+
+
+def test_a_type_gives_that_of_its_tangents():
+    assert jax.typeof(1.0).at_least_vspace() == jax.core.ShapedArray((), "float32")
+    assert jax.typeof(1).at_least_vspace().dtype == jax.dtypes.float0
+
+
+def test_a_product_sums_the_axes_that_its_result_leaves_out():
+    x = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
+    assert jnp.einsum("a...->a", x).tolist() == [66, 210]
+    assert jnp.einsum("a...b,b->a", x, np.ones(4)).tolist() == [66, 210]
+    assert jnp.einsum("...a -> a ", x).tolist() == jnp.einsum("...a->a", x).tolist() == [60, 66, 72, 78]
+    assert jnp.einsum("...a->...", x).shape == (2, 3)
+
+
+def test_labels_of_a_product_are_any_characters():
+    x = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    assert jnp.einsum("a1,b1->a b", x, x).tolist() == jnp.einsum("12,32", x, x).tolist() == (x @ x.T).tolist()
+
+
+@pytest.mark.parametrize("x", [jnp.int64, np.dtype("int32"), "int32", int, 1, np.ones(1, np.int32)])
+def test_a_dtype_is_asked_of_a_value_or_of_a_dtype(x):
+    assert lax.dtype(x) == np.dtype("int32")

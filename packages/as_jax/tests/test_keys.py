@@ -53,7 +53,7 @@ def test_a_key_has_a_stand_in():
         lambda keys: lax.select(jnp.arange(3) > 0, keys, keys[::-1]), lambda keys: keys.at[0].set(keys[1]),
         lambda keys: keys.at[1].get(), lambda keys: keys.reshape(1, 3).T, lambda keys: [*keys][2],
         lambda keys: lax.dynamic_index_in_dim(keys, 1), lambda keys: jnp.broadcast_to(keys[0], (2,)),
-        lambda keys: lax.stop_gradient(keys),
+        lambda keys: lax.stop_gradient(keys), lambda keys: jnp.take(keys, jnp.array([2, 0]), axis=0),
         lambda keys: jax.random.wrap_key_data(jax.random.key_data(keys)),
     ],
 )  # fmt: skip
@@ -63,6 +63,20 @@ def test_keys_move_as_their_numbers_do(move):
     numbered = move(jnp.arange(3)) if "key_data" not in move.__code__.co_names else jnp.arange(3)
     assert words(moved) == words(KEYS[numbered])
     assert words(jax.jit(move)(KEYS)) == words(moved)
+
+
+def test_keys_are_compared():
+    others = KEYS[jnp.array([0, 2, 2])]
+    assert jnp.isclose(KEYS, others).tolist() == [True, False, True]
+    assert (bool(jnp.allclose(KEYS, KEYS)), bool(jnp.allclose(KEYS, others))) == (True, False)
+    assert bool(jax.jit(jnp.allclose)(KEYS, KEYS))
+    assert not jnp.allclose(np.ones(2), np.zeros(2))
+
+
+def test_a_traced_key_is_not_callable():
+    called = []
+    lax.scan(lambda key, x: (key, called.append(callable(key))), KEY, np.arange(2))
+    assert called == [False]
 
 
 def test_keys_are_operands_of_loops_and_branches():

@@ -146,6 +146,10 @@ def test_settings_that_change_nothing_hold_for_a_block():
     with jax.threefry_partitionable(not before):
         assert jax.config.jax_threefry_partitionable is not before
     assert jax.config.jax_threefry_partitionable is before
+    with jax.enable_custom_prng(), jax.debug_key_reuse(False):
+        assert jax.config.jax_enable_custom_prng
+    with pytest.raises(NotImplementedError, match="Use each key once"):
+        jax.debug_key_reuse(True)
 
 
 def test_listeners_hear_the_events_of_libraries():

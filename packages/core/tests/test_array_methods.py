@@ -4,7 +4,7 @@ import sys
 import numpy as np
 import pytest
 
-from calque_core import ArrayMethods, Tracer, make_jaxpr
+from calque_core import ArrayMethods, Tracer, eval_jaxpr, make_jaxpr
 from calque_core.types.array_methods import array_method, array_property
 
 
@@ -69,3 +69,13 @@ def test_arrays_come_before_numpys_own_in_binary_operations():
 def test_the_first_array_has_its_methods_by_whichever_name_the_program_reaches_it(program):
     before = "import sys, numpy, calque_core; assert 'calque_core.arrays' not in sys.modules; "
     subprocess.run([sys.executable, "-c", before + program], check=True)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "max", "min", "any", "all"])
+def test_a_method_takes_a_list_of_axes(name):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    method = lambda x, *args, **options: getattr(x, name)(*args, **options)
+    expected = getattr(np, name)(x, axis=(0, 2))
+    for call in (lambda x: method(x, [0, 2]), lambda x: method(x, axis=[0, 2])):
+        jaxpr = make_jaxpr(call)(x)
+        assert np.allclose(eval_jaxpr(jaxpr, jaxpr.consts, x)[0], expected)

@@ -29,6 +29,14 @@ def test_a_spec_compares_by_its_entries_in_canonical_form():
     )
 
 
+def test_a_spec_is_searched_for_entries():
+    spec = P("x", None, ("y", "z"), None)
+    assert (spec.index("x"), spec.index(None), spec.index(["y", "z"]), spec.index(("x",))) == (0, 1, 2, 0)
+    assert (spec.count(None), spec.count("y")) == (2, 0)
+    with pytest.raises(ValueError, match="not in tuple"):
+        spec.index("y")
+
+
 def test_a_spec_is_a_leaf_and_a_plain_value():
     spec = P("x", P.UNCONSTRAINED)
     assert tree_leaves({"a": spec}) == [spec]

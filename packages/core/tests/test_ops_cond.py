@@ -400,3 +400,21 @@ def test_each_branch_may_have_an_operand_of_its_own():
 def test_two_functions_are_asked_for_where_one_is_none():
     with pytest.raises(TypeError, match="Give a function"):
         cond(True, 2.0, lambda x: x, 3.0, 4.0)
+
+
+def test_a_function_that_is_several_branches_is_traced_once():
+    traced = []
+
+    def f(x):
+        traced.append("f")
+        return x + 1.0
+
+    def g(x):
+        traced.append("g")
+        return 2.0 * x
+
+    assert lax.cond(True, f, f, 3.0) == 4.0
+    assert traced == ["f"]
+    results = [lax.switch(i, [f, g, f, g], 3.0) for i in range(4)]
+    assert results == [4.0, 6.0, 4.0, 6.0]
+    assert traced == ["f", *["f", "g"] * 4]

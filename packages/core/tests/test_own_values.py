@@ -338,6 +338,19 @@ def test_what_the_class_does_not_define_is_refused(use, message):
         make_jaxpr(use)(interval(3))
 
 
+def test_a_method_of_the_class_s_class_is_none_of_a_value():
+    refused = []
+
+    def f(x):
+        refused.append(not callable(x))
+        with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \|"):
+            x | 1
+        return x
+
+    make_jaxpr(f)(Interval(0.0, 1.0))
+    assert refused == [True]
+
+
 def test_an_array_is_the_same_each_time_so_that_a_change_in_place_is_seen():
     program = make_jaxpr(lambda x: (x.low + x.low, x.high))(interval(3))
     assert [eqn.primitive.name for eqn in program.eqns] == ["lower", "add"]

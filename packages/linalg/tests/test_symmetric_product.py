@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calque_core import ShapeError, eval_jaxpr, make_jaxpr
+from calque_core import ShapeError, config, eval_jaxpr, lax, make_jaxpr
 from calque_linalg import symmetric_product
 
 A = np.arange(12.0).reshape(2, 3, 2)
@@ -16,6 +16,13 @@ def test_it_is_a_product_with_the_transpose_and_a_multiple_of_the_other_matrix()
     jaxpr = make_jaxpr(lambda a, c: symmetric_product(a, c, alpha=2.0, beta=0.5))(A, C)
     np.testing.assert_allclose(eval_jaxpr(jaxpr, jaxpr.consts, A, C)[0], want)
     assert symmetric_product(A.astype(np.float32), C.astype(np.float32)).dtype == np.float32
+
+
+def test_products_inside_are_not_rounded_by_the_setting_for_products():
+    with config.default_matmul_precision("default"):
+        jaxpr = make_jaxpr(symmetric_product)(A, C)
+    products = [eqn.params["precision"] for eqn in jaxpr.eqns if eqn.primitive is lax.dot_general_p]
+    assert products == [(lax.Precision.HIGHEST, lax.Precision.HIGHEST)]
 
 
 def test_the_result_is_symmetric_if_asked_for():

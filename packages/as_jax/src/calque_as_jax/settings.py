@@ -32,7 +32,11 @@ OURS = {
     "jax_numpy_dtype_promotion": "numpy_dtype_promotion",
     "jax_numpy_rank_promotion": "numpy_rank_promotion",
 }
-_STANDARD = "by_kind"  # calque's word for jax's promotion, which is NumPy's for calque
+# Values of jax, and calque's words for them: its own standard promotion is NumPy's, its None the highest precision.
+_OUR_WORDS: dict[str, dict[Setting, Setting]] = {
+    "numpy_dtype_promotion": {"standard": "by_kind"},
+    "default_matmul_precision": {None: "default"},
+}
 # Settings that calque has one behaviour for: the value is kept, and changes nothing; `_STARTS` has the exceptions.
 _UNUSED: dict[str, Setting] = {
     "jax_threefry_partitionable": True,
@@ -69,7 +73,8 @@ _STARTS: dict[str, Callable[[Setting], None]] = {
 }
 _DEFAULTS = {
     "enable_x64": False,
-    "numpy_dtype_promotion": _STANDARD,
+    "numpy_dtype_promotion": "by_kind",
+    "default_matmul_precision": "default",
     "known_indices": "as_traced",
     "in_place_operators": "rebind",  # jax's arrays never change, so Python rebinds the name
 }
@@ -83,7 +88,7 @@ class Config:
     def update(self, name: str, value: Setting) -> None:
         """Change a setting for every thread.  Raises: AttributeError for an unknown name; ValueError for the value."""
         if name in OURS:
-            _update(OURS[name], _STANDARD if value == "standard" else value)
+            _update(OURS[name], _in_our_words(OURS[name], value))
         elif name in KEPT:
             if name in _STARTS and value != KEPT[name]:
                 _STARTS[name](value)
@@ -97,8 +102,9 @@ class Config:
 
     def __getattr__(self, name: str) -> Setting:
         if name in OURS:
-            value = _current(OURS[name])
-            return "standard" if value == _STANDARD else value
+            ours = OURS[name]
+            value = _current(ours)
+            return next((word for word, our in _OUR_WORDS.get(ours, {}).items() if our == value), value)
         if name in KEPT:
             return KEPT[name]
         raise AttributeError(_unknown(name), name=name)
@@ -170,6 +176,10 @@ def _unknown(name: str) -> str:
     return f"jax.config has no setting {name!r} here. The settings are the attributes in dir(jax.config)."
 
 
+def _in_our_words(setting: str, value: Setting) -> Setting:
+    return _OUR_WORDS.get(setting, {}).get(value, value)
+
+
 def numpy_dtype_promotion(value: str) -> core_config.scope:
     """Promote dtypes as jax does ("standard"), or refuse to ("strict"), for a `with` block.
 
@@ -178,7 +188,18 @@ def numpy_dtype_promotion(value: str) -> core_config.scope:
     ...     config.jax_numpy_dtype_promotion
     'strict'
     """
-    return core_config.numpy_dtype_promotion(_STANDARD if value == "standard" else value)
+    return core_config.numpy_dtype_promotion(_in_our_words("numpy_dtype_promotion", value))
+
+
+def default_matmul_precision(value: str | None) -> core_config.scope:
+    """Multiply in this precision for a `with` block; None is jax's default, the fastest.
+
+    >>> from calque_as_jax.settings import config, default_matmul_precision
+    >>> with default_matmul_precision("highest"):
+    ...     config.jax_default_matmul_precision
+    'highest'
+    """
+    return core_config.default_matmul_precision(_in_our_words("default_matmul_precision", value))
 
 
 def enable_x64(value: bool = True, /, **_: Any) -> core_config.scope:
@@ -212,7 +233,7 @@ class Kept:
     False
     """
 
-    def __init__(self, name: str, value: Setting) -> None:
+    def __init__(self, name: str, value: Setting = True) -> None:
         self.name, self.value = name, value
 
     def __enter__(self) -> None:
@@ -220,6 +241,13 @@ class Kept:
 
     def __exit__(self, *_: object) -> None:
         KEPT[self.name] = self.before
+
+
+def debug_key_reuse(value: bool = True) -> Kept:
+    """Return a block in which uses of keys are not followed.  Raises: NotImplementedError if they are to be."""
+    if value:
+        raise NotImplementedError("calque does not follow uses of keys. Use each key once, and debug_key_reuse(False).")
+    return Kept("jax_debug_key_reuse", False)
 
 
 allow_f16_reductions = partial(Kept, "jax_allow_f16_reductions")

@@ -156,12 +156,12 @@ def converted(name: str, value: Value, path: str = "jax.numpy") -> Value:
     if inspect.isclass(value) or not callable(value) or name in _TELLING or name.endswith("_p"):
         return value
     keeps_weak = path != "jax.random" and name not in _STRONG
-    call = with_arrays(_with_keys(value) if name in _MOVING else value, keeps_weak=keeps_weak)
+    call = with_arrays(with_keys(value) if name in _MOVING else value, keeps_weak=keeps_weak)
     call.__module__, call.__qualname__ = path, name
     return call
 
 
-def _with_keys(function: Callable[..., Any]) -> Callable[..., Any]:
+def with_keys(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that moves elements, of numbers and of keys."""
 
     def call(*args: Value, **options: Any) -> Value:
@@ -194,7 +194,7 @@ def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Ca
 
 _REDUCING_NAMES = "all amax amin any max mean median min nanmean nansum prod ptp std sum var"
 _REDUCING = frozenset(_REDUCING_NAMES.split())
-_LEFT_OUT = frozenset(("where", "out_sharding", "sharding", "out", "accuracy", "device"))
+_LEFT_OUT = frozenset(("where", "out_sharding", "sharding", "out", "accuracy", "device", "axis_index_groups"))
 
 
 def _asks_for_nothing(name: str, x: Value) -> bool:

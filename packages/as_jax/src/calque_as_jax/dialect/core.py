@@ -1,4 +1,7 @@
-"""Names of `jax.core` and `jax.extend.core` that differ from calque's."""
+"""Names of `jax.core` and `jax.extend.core` that differ from calque's, save those of programs.
+
+Read next: `programs.py`.
+"""
 
 from __future__ import annotations
 
@@ -11,27 +14,20 @@ import calque_core
 from calque_as_jax.dialect.types import tangent_type
 from calque_as_jax.keys import KEY_DTYPES, KeyType
 from calque_as_jax.values import NoSharding
-from calque_core import Literal, Var, check_jaxpr, current_trace, typeof
+from calque_core import current_trace, typeof
 from calque_core.compat import find_top_trace, raise_to_shaped
 from calque_core.engine import entered
 from calque_core.extend import JaxprTrace
-from calque_core.lax import jit_p
 
 __all__ = [
-    "Atom", "CallPrimitive", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprTypeError", "Literal", "ParamDict", "Primitive",
-    "ShapedArray", "TraceTag", "Value", "Var", "call_p", "closed_call_p", "concrete_or_error", "eval_jaxpr",
-    "find_top_trace", "get_aval", "get_opaque_trace_state", "jaxpr_as_fun", "mapped_aval", "no_effects",
-    "primal_dtype_to_tangent_dtype", "raise_to_shaped", "set_current_trace", "take_current_trace", "typecheck_jaxpr",
-    "unmapped_aval", "unsafe_am_i_under_a_jit_DO_NOT_USE", "unsafe_am_i_under_a_vmap_DO_NOT_USE", "valid_jaxtype",
+    "CallPrimitive", "ParamDict", "Primitive", "ShapedArray", "TraceTag", "Value", "concrete_or_error",
+    "find_top_trace", "get_aval", "get_opaque_trace_state", "mapped_aval", "primal_dtype_to_tangent_dtype",
+    "raise_to_shaped", "set_current_trace", "take_current_trace", "unmapped_aval",
+    "unsafe_am_i_under_a_jit_DO_NOT_USE", "unsafe_am_i_under_a_vmap_DO_NOT_USE", "valid_jaxtype",
 ]  # fmt: skip
 
-Atom = Var | Literal
 Value = Any
 ParamDict = dict
-JaxprTypeError = calque_core.JaxprTypeError
-typecheck_jaxpr = check_jaxpr
-call_p = closed_call_p = jit_p
-no_effects: frozenset[Any] = frozenset()
 
 
 class _ShapedArrayType(type):
@@ -82,10 +78,6 @@ class Primitive(calque_core.Primitive, metaclass=_PrimitiveType):
         self.def_rule("abstract_eval", function, override=True)
         return function
 
-    def get_bind_params(self, params: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Return the functions and the parameters with which `bind` makes an equation again."""
-        return [], dict(params)
-
 
 def _stage_whole(primitive: Primitive, known: Any, *operands: Any, **params: Any) -> Any:
     """Record an operation on tangents as it is, as jax does, even where its parameters hold a program."""
@@ -96,80 +88,6 @@ def _stage_whole(primitive: Primitive, known: Any, *operands: Any, **params: Any
 
 
 CallPrimitive = Primitive
-
-
-class _ClosedJaxprType(type):
-    """The type of `ClosedJaxpr`: calque's jaxprs, which are closed, are instances, too."""
-
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, calque_core.Jaxpr) or type(value) is cls
-
-
-class ClosedJaxpr(metaclass=_ClosedJaxprType):
-    """A program without its constants, beside them: a library may keep the program when a traced constant is gone."""
-
-    __slots__ = ("consts", "jaxpr")
-
-    def __init__(self, jaxpr: Any, consts: Any = ()) -> None:
-        self.jaxpr, self.consts = open_jaxpr(jaxpr), list(consts)
-
-    @property
-    def literals(self) -> list[Any]:
-        """The constants."""
-        return self.consts
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.jaxpr, name)
-
-    def __repr__(self) -> str:
-        return repr(self.jaxpr)
-
-    def replace(self, *, jaxpr: Any = None, consts: Any = None) -> ClosedJaxpr:
-        """Return the program with another jaxpr or other constants."""
-        return ClosedJaxpr(self.jaxpr if jaxpr is None else jaxpr, self.consts if consts is None else consts)
-
-
-class _OpenJaxprType(type):
-    """The type of `Jaxpr`: calque's jaxprs are instances, too."""
-
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, calque_core.Jaxpr) or type(value) is cls
-
-
-class Jaxpr(metaclass=_OpenJaxprType):
-    """A program that lacks the values of its constants, and that calque's passes over parameters do not open."""
-
-    __slots__ = ("program",)
-
-    def __init__(self, program: Any) -> None:
-        self.program = program
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.program, name)
-
-    def __repr__(self) -> str:
-        return repr(self.program)
-
-
-def open_jaxpr(jaxpr: Any) -> Any:
-    """Return a jaxpr with types in place of its constants."""
-    if type(jaxpr) is Jaxpr or not jaxpr.constvars:
-        return jaxpr
-    return Jaxpr(jaxpr.replace(consts=[v.aval for v in jaxpr.constvars]))
-
-
-def eval_jaxpr(jaxpr: Any, consts: Any, *args: Any, **_: Any) -> list[Any]:
-    """Return the results of a program, by binding its equations in order."""
-    return calque_core.eval_jaxpr(jaxpr.program if type(jaxpr) is Jaxpr else jaxpr, list(consts), *args)
-
-
-def jaxpr_as_fun(jaxpr: Any) -> Callable[..., list[Any]]:
-    """Return the function that a closed program computes."""
-    return lambda *args: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
-
-
-class DropVar(Var):
-    """A result that is not used; calque's equations have no such variables."""
 
 
 def get_aval(x: Any) -> Any:

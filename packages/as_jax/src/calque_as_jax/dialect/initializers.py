@@ -23,12 +23,25 @@ def _making(factory: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(factory)
     def make(*args: Any, **options: Any) -> Any:
-        return with_arrays(factory(*args, **options))
+        made = _of_shape(factory(*args, **options))
+        made.__name__ = "init"  # as in jax: libraries print it
+        return made
 
     return make
 
 
-ones, zeros = with_arrays(ours.ones), with_arrays(ours.zeros)
+def _of_shape(initializer: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an initializer whose parameters are device arrays; the shape may be one size."""
+    on_arrays = with_arrays(initializer)
+
+    @wraps(initializer)
+    def initialize(key: Any, shape: Any, *args: Any, **options: Any) -> Any:
+        return on_arrays(key, (shape,) if isinstance(shape, int) else shape, *args, **options)
+
+    return initialize
+
+
+ones, zeros = _of_shape(ours.ones), _of_shape(ours.zeros)
 _FACTORIES = frozenset(dir(ours)) - {"ones", "zeros"}
 __all__ += [name for name in _FACTORIES if not name.startswith("_")]
 

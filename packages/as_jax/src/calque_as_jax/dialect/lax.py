@@ -11,7 +11,7 @@ import numpy as np
 import calque
 import calque.lax as clax
 from calque_as_jax.values import tree_to_arrays
-from calque_core import typeof
+from calque_core import canonicalize_dtype, typeof
 
 __all__ = [
     "associative_scan", "cond", "custom_linear_solve", "dtype", "fori_loop", "map", "scan", "switch", "while_loop",
@@ -68,5 +68,5 @@ def map(f: Function, xs: Tree, *, batch_size: int | None = None) -> Tree:
 
 
 def dtype(x: Any) -> Any:
-    """Return the dtype of an array or a number."""
-    return typeof(x).dtype
+    """Return the dtype of an array or a number, or the one that a dtype stands for."""
+    return canonicalize_dtype(x) if isinstance(x, (type, str, np.dtype)) else typeof(x).dtype

@@ -14,8 +14,8 @@ from calque_core import typeof
 from calque_pytree import tree_flatten
 
 __all__ = [
-    "WrappedFun", "debug_info", "flatten_fun", "flatten_fun_nokwargs", "safe_map", "shaped_abstractify",
-    "transformation", "wrap_init",
+    "WrappedFun", "debug_info", "flatten_fun", "flatten_fun_nokwargs", "safe_map", "safe_zip",
+    "shaped_abstractify", "transformation", "wrap_init",
 ]  # fmt: skip
 
 Tree = Any
@@ -101,6 +101,11 @@ def debug_info(*_: Any, **__: Any) -> None:
 def safe_map(f: Function, *lists: Any) -> list[Any]:
     """Return `f` of the elements of lists of one length.  Raises: ValueError for two lengths."""
     return [f(*each) for each in zip(*map(list, lists), strict=True)]
+
+
+def safe_zip(*lists: Any) -> list[tuple[Any, ...]]:
+    """Return the tuples of elements of lists of one length.  Raises: ValueError for two lengths."""
+    return list(zip(*map(list, lists), strict=True))
 
 
 def shaped_abstractify(x: Any) -> Any:

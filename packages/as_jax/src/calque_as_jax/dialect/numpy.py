@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,12 @@ import numpy as np
 import calque.lax as clax
 import calque.numpy as cnp
 from calque_as_jax.keys import KeyDtype
-from calque_as_jax.values import Array, NoSharding, to_arrays, with_arrays
+from calque_as_jax.values import Array, NoSharding, to_arrays, with_arrays, with_keys
 from calque_core import typeof
+from calque_numpy.key_arrays import KeyArray
 
 __all__ = [
-    "ComplexWarning", "asarray", "cumprod", "cumsum", "einsum", "load", "ndarray", "reciprocal",
+    "ComplexWarning", "allclose", "asarray", "cumprod", "cumsum", "einsum", "isclose", "load", "ndarray", "reciprocal",
     "result_type", "take", "take_along_axis", "vectorize",
 ]  # fmt: skip
 
@@ -22,6 +24,8 @@ ComplexWarning = np.exceptions.ComplexWarning
 
 _divide = with_arrays(cnp.divide, keeps_weak=True)
 _einsum = with_arrays(cnp.einsum)
+_isclose = with_arrays(cnp.isclose)
+_take, _take_along_axis = with_keys(cnp.take), with_keys(cnp.take_along_axis)
 _asarray = with_arrays(cnp.asarray, keeps_weak=True)
 
 
@@ -57,14 +61,28 @@ def take(
     >>> take(np.array([1.0, 2.0]), [1, 5])
     Array([ 2., nan], dtype=float32)
     """
-    return to_arrays(cnp.take(a, indices, axis, mode=mode or "fill", fill_value=fill_value))
+    return to_arrays(_take(a, indices, axis, mode=mode or "fill", fill_value=fill_value))
 
 
 def take_along_axis(
     arr: Any, indices: Any, axis: int | None = -1, mode: Any = None, fill_value: Any = None, **options: Any
 ) -> Any:
     """Return the elements whose positions along an axis `indices` has; out of bounds as `take` does."""
-    return to_arrays(cnp.take_along_axis(arr, indices, axis, mode or "fill", fill_value, **options))
+    return to_arrays(_take_along_axis(arr, indices, axis, mode=mode or "fill", fill_value=fill_value, **options))
+
+
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Tell of each element whether `a` is `b` within tolerances; keys are compared as they are."""
+    return to_arrays(a == b) if isinstance(a, KeyArray) else _isclose(a, b, rtol, atol, equal_nan)
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Tell whether all elements of `a` are those of `b` within tolerances; keys are compared as they are.
+
+    >>> allclose(1.0, 1.0 + 1e-7)
+    Array(True, dtype=bool)
+    """
+    return isclose(a, b, rtol, atol, equal_nan).all()
 
 
 def _running_dtype(a: Any, dtype: Any) -> Any:
@@ -95,7 +113,20 @@ def einsum(*operands: Any, _dot_general: Any = None, out_sharding: Any = None, *
         raise NotImplementedError(f"einsum got _dot_general={_dot_general}. Leave it out, or write the products.")
     if out_sharding is not None and type(out_sharding) is not NoSharding:
         raise NotImplementedError(f"einsum got out_sharding={out_sharding}. Use jax.lax.with_sharding_constraint.")
-    return _einsum(*operands, **options)
+    if not isinstance(operands[0], str):
+        return _einsum(*operands, **options)
+    inputs, arrow, output = _with_letters(operands[0]).partition("->")
+    if not arrow or "..." in output or "..." not in inputs:
+        return _einsum(inputs + arrow + output, *operands[1:], **options)
+    whole = _einsum(f"{inputs}->...{output}", *operands[1:], **options)  # jax sums the axes that the result leaves out
+    return whole.sum(tuple(range(whole.ndim - len(output))))
+
+
+def _with_letters(subscripts: str) -> str:
+    """Return subscripts with letters for other labels, and without spaces: jax takes any character."""
+    labels = "".join({label for label in subscripts if not label.isalpha()} - set(" .,->"))
+    letters = "".join([letter for letter in ascii_letters if letter not in subscripts])
+    return subscripts.replace(" ", "").translate(str.maketrans(labels, letters[: len(labels)]))
 
 
 def result_type(*args: Any) -> Any:

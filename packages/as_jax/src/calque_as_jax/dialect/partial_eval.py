@@ -10,10 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from calque_core import Jaxpr, Primitive, current_trace, hand_custom_down, hand_down, tracing
+import calque_core
+from calque_as_jax.dialect.programs import Jaxpr, opened, program_of
+from calque_core import Primitive, current_trace, hand_custom_down, hand_down, tracing
 from calque_core.extend import JaxprTrace
 
-__all__ = ["JaxprTracer", "PartialVal", "trace_to_jaxpr_nounits"]
+__all__ = [
+    "JaxprTracer", "PartialVal", "close_jaxpr", "convert_constvars_jaxpr", "dce_jaxpr", "trace_to_jaxpr_dynamic",
+    "trace_to_jaxpr_nounits",
+]  # fmt: skip
 
 Value = Any
 
@@ -96,4 +101,29 @@ def trace_to_jaxpr_nounits(
         PartialVal(next(types), None) if unknown else PartialVal(None, x)
         for x, unknown in zip(outs, is_unknown, strict=True)
     ]
-    return jaxpr, results, list(jaxpr.consts)
+    return opened(jaxpr), results, list(jaxpr.consts)
+
+
+def trace_to_jaxpr_dynamic(wrapped: Any, in_avals: Sequence[Any], *_: Any, **__: Any) -> tuple[Jaxpr, list[Any], Any]:
+    """Return the program of a wrapped function on arguments of these types, the types of results, and its constants."""
+    jaxpr = calque_core.stage(wrapped.call_wrapped, [getattr(aval, "aval", aval) for aval in in_avals])
+    return opened(jaxpr), jaxpr.out_avals, list(jaxpr.consts)
+
+
+def dce_jaxpr(
+    jaxpr: Any, used_outputs: bool | Sequence[bool], instantiate: bool | Sequence[bool] = False
+) -> tuple[Jaxpr, list[bool]]:
+    """Return a program reduced to some results, and the mask of the arguments that it keeps."""
+    used = [used_outputs] * len(jaxpr.outvars) if isinstance(used_outputs, bool) else used_outputs
+    smaller, used_inputs = calque_core.dce_jaxpr(program_of(jaxpr), used, instantiate)
+    return opened(smaller), used_inputs
+
+
+def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
+    """Return a program whose constants are its first arguments."""
+    return jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
+
+
+def close_jaxpr(jaxpr: Jaxpr) -> Any:
+    """Return the closed form of a program without constants."""
+    return program_of(jaxpr)

@@ -30,6 +30,11 @@ class AxisType(enum.Enum):
 PositionalSharding = NamedSharding
 
 
+def axis_types_of(mesh: Any) -> tuple[AxisType, ...]:
+    """Return the type of each axis of a mesh."""
+    return (AxisType.Auto,) * len(mesh.axis_names)
+
+
 def get_mesh() -> Any:
     """Return the mesh of the block `set_mesh`, or an empty one."""
     return config.current().mesh or NoMesh()

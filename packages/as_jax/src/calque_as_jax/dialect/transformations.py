@@ -10,11 +10,12 @@ from functools import wraps
 from typing import Any
 
 import calque
-from calque_as_jax.dialect.core import ClosedJaxpr
+from calque_as_jax.dialect.programs import eval_jaxpr
 from calque_as_jax.dialect.types import ShapeDtypeStruct, struct_of
 from calque_as_jax.values import to_array, tree_to_arrays
 from calque_core import eval_shape as core_eval_shape
 from calque_core import make_jaxpr as core_make_jaxpr
+from calque_core import trace_state_clean
 from calque_pytree import Partial, tree_flatten, tree_leaves, tree_map
 
 __all__ = [
@@ -92,9 +93,19 @@ def jit(fun: Function | None = None, /, **options: Any) -> Any:
 
 
 def checkpoint(fun: Function, *, concrete: Any = False, **options: Any) -> Function:
-    """Return `fun`, whose residuals a derivative computes again."""
+    """Return `fun`, whose residuals a derivative computes again; a call traces it where nothing is traced, too."""
     del concrete
-    return _returning_arrays(calque.checkpoint(fun, **options))
+    recomputed = calque.checkpoint(fun, **options)
+    flat, trees = _flattened(recomputed)
+
+    @wraps(fun)
+    def call(*args: Tree, **kwargs: Tree) -> Tree:
+        if not trace_state_clean():
+            return tree_to_arrays(recomputed(*args, **kwargs))
+        jaxpr = core_make_jaxpr(lambda: flat(*args, **kwargs))()
+        return trees[0].unflatten(eval_jaxpr(jaxpr, jaxpr.consts))
+
+    return call
 
 
 remat = checkpoint
@@ -169,21 +180,27 @@ def make_jaxpr(
     fun: Function, static_argnums: Any = (), axis_env: Any = None, return_shape: bool = False, **options: Any
 ) -> Function:
     """Return a function that stages `fun` as a jaxpr; with `return_shape`, beside the types of the results."""
+    flat, trees = _flattened(fun)
+    staged = core_make_jaxpr(flat, static_argnums, axis_env=axis_env, **options)
 
-    def staged(*args: Tree, **kwargs: Tree) -> Any:
-        trees: list[Any] = []
+    def call(*args: Tree, **kwargs: Tree) -> Any:
+        jaxpr = staged(*args, **kwargs)
+        return (jaxpr, trees[0].unflatten(map(struct_of, jaxpr.out_avals))) if return_shape else jaxpr
 
-        def structured(*args: Tree, **kwargs: Tree) -> Tree:
-            leaves, tree = tree_flatten(fun(*args, **kwargs))
-            trees[:] = [tree]
-            return leaves
+    return call
 
-        jaxpr = core_make_jaxpr(structured, static_argnums, axis_env=axis_env, **options)(*args, **kwargs)
-        closed = ClosedJaxpr(jaxpr, jaxpr.consts)
-        structs = [*map(struct_of, jaxpr.out_avals)]
-        return (closed, trees[0].unflatten(structs)) if return_shape else closed
 
-    return staged
+def _flattened(fun: Function) -> tuple[Function, list[Any]]:
+    """Return a function of the leaves of `fun`'s result, and a list that has their structure after a call."""
+    trees: list[Any] = []
+
+    @wraps(fun)
+    def flat(*args: Tree, **kwargs: Tree) -> Tree:
+        leaves, tree = tree_flatten(fun(*args, **kwargs))
+        trees[:] = [tree]
+        return leaves
+
+    return flat, trees
 
 
 def block_until_ready(x: Tree) -> Tree:

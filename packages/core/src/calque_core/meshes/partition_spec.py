@@ -79,6 +79,14 @@ class PartitionSpec:
     def __iter__(self) -> Iterator[Any]:
         return iter(self.entries)
 
+    def index(self, entry: Any) -> int:
+        """Return the first axis with an entry.  Raises: ValueError if no axis has it."""
+        return self.entries.index(_canonical_entry(entry))
+
+    def count(self, entry: Any) -> int:
+        """Return the number of axes with an entry."""
+        return self.entries.count(_canonical_entry(entry))
+
     def __eq__(self, other: object) -> bool:
         return self.entries == other.entries if type(other) is PartitionSpec else NotImplemented
 

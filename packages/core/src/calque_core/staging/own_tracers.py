@@ -97,14 +97,14 @@ def _own_class(tracer_class: type, value_class: type) -> type:
     }
     body: dict[str, Any] = {"__slots__": ("_arrays",), "_tracer_names": frozenset(internal), "__hash__": None}
     for name in _BINARY:
-        body[name] = getattr(value_class, name, _not_defined)
+        body[name] = _defined(value_class, name, _not_defined)
     for name in _COMPARISONS:
-        body[name] = _defined(value_class, name) or getattr(object, name)
+        body[name] = _defined(value_class, name, getattr(object, name))
     for name in _OTHERS:
         found = _defined(value_class, name)
         if found is not None:
             body[name] = found
-        elif hasattr(tracer_class, name):
+        elif _defined(tracer_class, name) is not None:
             body[name] = _refusing(value_class, name)
     body["__array_ufunc__"] = getattr(value_class, "__array_ufunc__", None)  # None lets its operators decide
     made = type(f"{value_class.__name__}{tracer_class.__name__}", (OwnTracer, tracer_class), body, is_own=True)
@@ -112,10 +112,9 @@ def _own_class(tracer_class: type, value_class: type) -> type:
     return made
 
 
-def _defined(value_class: type, name: str) -> Any:
-    """Return a special method of a class, None if it is that of every object."""
-    method = getattr(value_class, name, None)
-    return None if method is getattr(object, name, None) else method
+def _defined(value_class: type, name: str, default: Any = None) -> Any:
+    """Return a special method of a class; not that of every object, nor one of the class of the class."""
+    return next((vars(base)[name] for base in value_class.__mro__[:-1] if name in vars(base)), default)
 
 
 def _not_defined(self: Value, other: Value, *_: Value) -> Value:

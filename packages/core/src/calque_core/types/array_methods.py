@@ -136,31 +136,50 @@ def array_method(function: F) -> F:
 
 
 def array_operation(function: F) -> F:
-    """Make `function` a method as `array_method` does; its operations depend on types and options alone.
+    """Make `function` a method as `array_method` does; its operations depend on types and options alone."""
+    if "where" in function.__code__.co_varnames:
+        return _reducing_operation(function)
 
-    A method with `where=None` has no mask, as in JAX; NumPy's functions take None for False.
+    @mark_wrapper
+    @wraps(function)
+    def of_tracers(*args: Any, **options: Any) -> Any:
+        return here().trace.process_function(function, args, options)
+
+    _give(ArrayOperations, function.__name__, of_tracers)
+    return array_method(function)
+
+
+def _reducing_operation(function: F) -> F:
+    """Make `function`, which reduces axes under a mask, a method.
+
+    A method takes a list of axes, and with `where=None` has no mask, as in JAX; NumPy's functions refuse the list, and
+    take None for False.
     """
 
     @mark_wrapper
     @wraps(function)
     def of_tracers(*args: Any, **options: Any) -> Any:
-        if options.get("where", True) is None:
-            del options["where"]
-        return here().trace.process_function(function, args, options)
-
-    _give(ArrayOperations, function.__name__, of_tracers)
-    if "where" not in function.__code__.co_varnames:
-        return array_method(function)
+        return here().trace.process_function(function, *_reducing_arguments(args, options))
 
     @mark_wrapper
     @wraps(function)
     def of_arrays(*args: Any, **options: Any) -> Any:
-        if options.get("where", True) is None:
-            del options["where"]
+        args, options = _reducing_arguments(args, options)
         return function(*args, **options)
 
+    _give(ArrayOperations, function.__name__, of_tracers)
     _give(ArrayMethods, function.__name__, of_arrays)
     return function
+
+
+def _reducing_arguments(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if options.get("where", True) is None:
+        del options["where"]
+    if type(options.get("axis")) is list:
+        options["axis"] = tuple(options["axis"])
+    if len(args) > 1 and type(args[1]) is list:
+        args = (args[0], tuple(args[1]), *args[2:])
+    return args, options
 
 
 def array_operator(function: F) -> F:

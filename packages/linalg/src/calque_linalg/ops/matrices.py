@@ -17,6 +17,7 @@ from calque_core import ShapedArray, ShapeError, typeof
 from calque_core.extend import of_one_dtype, undefined_message, where
 from calque_core.lax import (
     GatherDimensionNumbers,
+    Precision,
     add,
     broadcast_in_dim,
     broadcasted_iota,
@@ -86,7 +87,9 @@ def failure(name: str, x: Value, problem: str) -> np.linalg.LinAlgError:
 
 
 def matrix_product(x: Value, y: Value) -> Value:
-    """Return the matrix products of two batches of equally many matrices.
+    """Return the matrix products of two batches of equally many matrices, in the highest precision.
+
+    The setting `default_matmul_precision` is for products of the user's: errors would grow in factors and solutions.
 
     >>> import numpy as np
     >>> from calque_linalg.kit import matrix_product
@@ -95,7 +98,8 @@ def matrix_product(x: Value, y: Value) -> Value:
     """
     leading = tuple(range(typeof(x).ndim - 2))
     n_leading = len(leading)
-    return dot_general(x, y, (((n_leading + 1,), (n_leading,)), (leading, leading)))
+    axes = ((n_leading + 1,), (n_leading,)), (leading, leading)
+    return dot_general(x, y, axes, precision=Precision.HIGHEST)
 
 
 def transposed(x: Value) -> Value:

@@ -121,11 +121,11 @@ def cond(
 ) -> Any:
     """Return `true_fun(*operands)` if `pred` is true, otherwise `false_fun(*operands)`.
 
-    Both functions are traced; one runs.  `cond(pred, x, true_fun, y, false_fun)` has an operand for each.  They must
-    return the same pytree of the same types; a Python scalar takes the dtype of its counterpart.  `batched` says how
-    `vmap` handles a mapped `pred`: "select" (run both, choose by element), "skip" (run a branch only if some element
-    takes it), "map" (run the branch of each element, one element after the other) or "error".  `operand=x` is another
-    spelling of one operand.
+    Both functions are traced, or the one that is both; one runs.  `cond(pred, x, true_fun, y, false_fun)` has an
+    operand for each.  They must return the same pytree of the same types; a Python scalar takes the dtype of its
+    counterpart.  `batched` says how `vmap` handles a mapped `pred`: "select" (run both, choose by element), "skip" (run
+    a branch only if some element takes it), "map" (run the branch of each element, one element after the other) or
+    "error".  `operand=x` is another spelling of one operand.
     Raises: TypeError if `pred` is not a bool scalar, the branches differ in structure or types, or `operand` stands
     beside operands.
 
@@ -169,7 +169,7 @@ def switch(
 ) -> Any:
     """Return `branches[index](*operands)`; an index out of range takes the nearest branch.
 
-    The functions are traced; one runs.  Results, `operand` and `batched` are as for `cond`.
+    The functions are traced, each once; one runs.  Results, `operand` and `batched` are as for `cond`.
     Raises: TypeError if `index` is not an integer scalar, or the branches differ in structure or types; ValueError if
     there are none.
 
@@ -219,9 +219,14 @@ def _choose(
 def stage_branches(
     verb: str, functions: Sequence[Callable[..., Any]], leaves: Sequence[Value], in_tree: PyTreeDef
 ) -> tuple[Discharged, PyTreeDef]:
-    """Return the programs of functions with results of one type, with their common constants, and the output tree."""
+    """Return the programs of functions with results of one type, with their common constants, and the output tree.
+
+    A function that stands there several times is traced once.
+    """
     avals = [typeof(x) for x in leaves]
-    staged = [stage_once(verb, fun, in_tree, avals) for fun in functions]
+    distinct = {id(fun): fun for fun in functions}
+    programs = {key: stage_once(verb, fun, in_tree, avals) for key, fun in distinct.items()}
+    staged = [programs[id(fun)] for fun in functions]
     jaxprs = [jaxpr for jaxpr, _ in staged]
     out_tree = _check_structures(verb, functions, [tree for _, tree in staged])
     branches, consts = join_constants(detach(unify_results(verb, functions, jaxprs, out_tree)))
