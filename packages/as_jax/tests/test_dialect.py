@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from jax.experimental import checkify
 from jax.scipy.stats import norm, uniform
 
 import calque
@@ -108,23 +107,6 @@ def test_a_jaxpr_comes_with_the_types_of_its_results():
     jaxpr, shape = jax.make_jaxpr(lambda x: {"y": x + 1}, return_shape=True)(np.ones(2))
     assert isinstance(jaxpr, jax.extend.core.ClosedJaxpr)
     assert shape["y"].shape == (2,)
-
-
-def test_checks_give_their_message():
-    checked = checkify.checkify(lambda x: checkify.check(x > 0, "too small") or x)
-    assert checked(1.0)[0].get() is None
-    assert "too small" in checked(-1.0)[0].get()
-    with pytest.raises(ValueError, match="too small"):
-        checked(-1.0)[0].throw()
-
-
-def test_a_check_shows_values_by_position_and_by_name():
-    def f(x):
-        checkify.check(x > 0, "{} is {n:.1f}{{", "x", n=x)
-
-    assert checkify.checkify(jax.jit(f))(-2.0)[0].get() == "x is -2.0{"
-    error, _ = jax.jit(checkify.checkify(f))(1.0)
-    assert error.get() is None
 
 
 def test_an_array_is_saved_and_loaded(tmp_path):
