@@ -212,3 +212,14 @@ def test_references_hold_device_arrays_and_have_types_of_their_own():
     assert isinstance(jax.typeof(ref), jax.ref.AbstractRef)
     assert (isinstance(ref, jax.Ref), isinstance(ref, jax.Array)) == (True, False)
     assert isinstance(jax.empty_ref(jax.ShapeDtypeStruct((2,), "float32"))[...], jax.Array)
+
+
+@pytest.mark.parametrize("make", [jnp.ones, lambda n: np.ones(n, np.float32)])
+def test_a_donated_argument_that_no_result_can_take_is_told(make):
+    with pytest.warns(UserWarning, match=r"^Some donated buffers were not usable: float32\[3\]\."):
+        jax.jit(lambda x, y: x.sum() + y, donate_argnums=(0, 1))(make(3), make(2))
+
+
+def test_a_donated_argument_that_a_result_takes_or_nobody_uses_is_not_told(recwarn):
+    jax.jit(lambda x, y: {"x": x["x"] + 1}, donate_argnums=(0, 1))({"x": jnp.ones(3)}, jnp.ones(2))
+    assert not recwarn.list

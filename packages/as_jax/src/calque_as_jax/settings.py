@@ -121,6 +121,8 @@ _DEFAULTS = (
     ("numpy_dtype_promotion", core_config.current, _STANDARD),
     ("known_indices", core_config.current, "as_traced"),
     ("in_place_operators", core_config.reports, "rebind"),  # jax's arrays never change, so Python rebinds the name
+    ("list_indices", core_config.reports, "refuse"),
+    ("unused_donations", core_config.reports, "warn"),
 )
 
 
