@@ -223,3 +223,19 @@ def test_a_donated_argument_that_no_result_can_take_is_told(make):
 def test_a_donated_argument_that_a_result_takes_or_nobody_uses_is_not_told(recwarn):
     jax.jit(lambda x, y: {"x": x["x"] + 1}, donate_argnums=(0, 1))({"x": jnp.ones(3)}, jnp.ones(2))
     assert not recwarn.list
+
+
+def test_a_jitted_function_tells_how_often_it_was_traced():
+    @jax.jit
+    def f(x):
+        return x + 1
+
+    f(1.0), f(2.0), jax.jit(static_argnums=0)(len)(())
+    assert f._cache_size() == 1
+    f(1)
+    assert f._cache_size() == 2
+
+
+def test_a_converted_closure_returns_arrays():
+    converted, values = jax.closure_convert(lambda x: 2 * x, 1.0)
+    assert (isinstance(converted(3.0, *values), jax.Array), values) == (True, [])

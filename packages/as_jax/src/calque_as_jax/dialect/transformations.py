@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import calque
@@ -22,8 +22,9 @@ from calque_core import typeof as core_typeof
 from calque_pytree import Partial, tree_flatten, tree_leaves, tree_map
 
 __all__ = [
-    "block_until_ready", "checkpoint", "eval_shape", "grad", "hessian", "jacfwd", "jacobian", "jacrev", "jit", "jvp",
-    "linear_transpose", "linearize", "make_jaxpr", "pmap", "pure_callback", "remat", "value_and_grad", "vjp", "vmap",
+    "block_until_ready", "checkpoint", "closure_convert", "eval_shape", "grad", "hessian", "jacfwd", "jacobian",
+    "jacrev", "jit", "jvp", "linear_transpose", "linearize", "make_jaxpr", "pmap", "pure_callback", "remat",
+    "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 
 Tree = Any
@@ -148,7 +149,18 @@ def jit(fun: Function | None = None, /, **options: Any) -> Any:
     >>> jit(lambda x: x + 1)(1.0)
     Array(2., dtype=float32, weak_type=True)
     """
-    return calque.jit(**options) if fun is None else calque.jit(fun, **options)
+    if fun is None:
+        return partial(jit, **options)
+    jitted: Any = calque.jit(fun, **options)
+    info = jitted.cache_info
+    jitted._cache_size = lambda: info().traces  # programs ask jax so how often a function was traced
+    return jitted
+
+
+def closure_convert(fun: Function, *example_args: Tree) -> tuple[Function, list[Any]]:
+    """Return a function that takes the traced values which `fun` closes over as arguments, and a list of these."""
+    converted, values = calque.closure_convert(fun, *example_args)
+    return _returning_arrays(converted), values
 
 
 def checkpoint(fun: Function, *, concrete: Any = False, **options: Any) -> Function:
