@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from jax.experimental import checkify
 from jax.scipy.stats import norm, uniform
 
 import calque
@@ -108,23 +107,6 @@ def test_a_jaxpr_comes_with_the_types_of_its_results():
     jaxpr, shape = jax.make_jaxpr(lambda x: {"y": x + 1}, return_shape=True)(np.ones(2))
     assert isinstance(jaxpr, jax.extend.core.ClosedJaxpr)
     assert shape["y"].shape == (2,)
-
-
-def test_checks_give_their_message():
-    checked = checkify.checkify(lambda x: checkify.check(x > 0, "too small") or x)
-    assert checked(1.0)[0].get() is None
-    assert "too small" in checked(-1.0)[0].get()
-    with pytest.raises(ValueError, match="too small"):
-        checked(-1.0)[0].throw()
-
-
-def test_a_check_shows_values_by_position_and_by_name():
-    def f(x):
-        checkify.check(x > 0, "{} is {n:.1f}{{", "x", n=x)
-
-    assert checkify.checkify(jax.jit(f))(-2.0)[0].get() == "x is -2.0{"
-    error, _ = jax.jit(checkify.checkify(f))(1.0)
-    assert error.get() is None
 
 
 def test_an_array_is_saved_and_loaded(tmp_path):
@@ -306,3 +288,30 @@ def test_labels_of_a_product_are_any_characters():
 @pytest.mark.parametrize("x", [jnp.int64, np.dtype("int32"), "int32", int, 1, np.ones(1, np.int32)])
 def test_a_dtype_is_asked_of_a_value_or_of_a_dtype(x):
     assert lax.dtype(x) == np.dtype("int32")
+
+
+@pytest.mark.parametrize("make", [jnp.ones, lambda n: np.ones(n, np.float32)])
+def test_a_donated_argument_that_no_result_can_take_is_told(make):
+    with pytest.warns(UserWarning, match=r"^Some donated buffers were not usable: float32\[3\]\."):
+        jax.jit(lambda x, y: x.sum() + y, donate_argnums=(0, 1))(make(3), make(2))
+
+
+def test_a_donated_argument_that_a_result_takes_or_nobody_uses_is_not_told(recwarn):
+    jax.jit(lambda x, y: {"x": x["x"] + 1}, donate_argnums=(0, 1))({"x": jnp.ones(3)}, jnp.ones(2))
+    assert not recwarn.list
+
+
+def test_a_jitted_function_tells_how_often_it_was_traced():
+    @jax.jit
+    def f(x):
+        return x + 1
+
+    f(1.0), f(2.0), jax.jit(static_argnums=0)(len)(())
+    assert f._cache_size() == 1
+    f(1)
+    assert f._cache_size() == 2
+
+
+def test_a_converted_closure_returns_arrays():
+    converted, values = jax.closure_convert(lambda x: 2 * x, 1.0)
+    assert (isinstance(converted(3.0, *values), jax.Array), values) == (True, [])

@@ -129,3 +129,11 @@ def test_a_type_of_keys_names_its_generator():
     with config.default_prng_impl("unsafe_rbg"):
         assert jax.config.jax_default_prng_impl == "unsafe_rbg"
         assert str(jax.random.key(0).dtype) == "key<urbg>"
+
+
+def test_keys_have_no_other_dtype():
+    key = jax.random.key(0)
+    for call in (jnp.astype, jax.jit(lambda key, dtype: jnp.astype(key, dtype), static_argnums=1)):
+        assert jnp.array_equal(jax.random.key_data(call(key, key.dtype)), jax.random.key_data(key))
+    with pytest.raises(TypeError, match="their dtype is key<fry>, not int32"):
+        jnp.astype(key, "int32")

@@ -109,3 +109,45 @@ def test_promotion_is_a_setting_of_jax():
         jnp.ones(2, "float16") + jnp.ones(2)
     with jax.numpy_dtype_promotion("standard"):
         assert (jnp.ones(2, "float16") + jnp.ones(2, "int32")).dtype == "float16"
+
+
+@pytest.mark.parametrize(
+    "slope",
+    [
+        lambda w: jax.grad(jnp.sin)(w), lambda w: jax.value_and_grad(lambda x, y: x * y, argnums=1)(2.0, w)[1],
+        lambda w: jax.grad(lambda x: (x["a"] * 2.0, "aux"), has_aux=True)({"a": w})[0]["a"],
+        lambda w: jax.jvp(jnp.sin, (w,), (w,))[1], lambda w: jax.vjp(jnp.sin, w)[1](w)[0],
+        lambda w: jax.linearize(jnp.sin, w)[1](w),
+    ],
+)  # fmt: skip
+def test_a_derivative_of_a_number_is_weak(slope):
+    x = jnp.ones(2, jnp.bfloat16)
+    for call in (slope, jax.jit(slope)):
+        assert (x * call(0.5)).dtype == jnp.bfloat16
+        assert not call(jnp.float32(0.5)).weak_type
+
+
+def test_the_number_of_a_step_is_weak():
+    assert jax.lax.fori_loop(0, 3, lambda i, x: x + i, jnp.int8(1)).dtype == "int8"
+    assert jax.lax.fori_loop(0, 3, lambda i, x: x * i, jnp.ones(2, jnp.bfloat16)).dtype == jnp.bfloat16
+    assert jax.lax.fori_loop(0, jnp.int32(3), lambda i, x: x + i, jnp.int32(1)).dtype == "int32"
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda i: i % 2.5, lambda i: i // 2.5, lambda i: 2.5 % i, lambda i: 2.5 // i, lambda i: divmod(i, 2.5)[0],
+        lambda i: i * 2.5,
+    ],
+)  # fmt: skip
+def test_an_integer_beside_a_float_of_python_is_weak(f):
+    assert f(jnp.int32(3)).weak_type
+    assert jax.jit(f)(jnp.int32(3)).weak_type
+
+
+@pytest.mark.parametrize(
+    "f", [jnp.convolve, jnp.correlate, jnp.polymul, lambda x, y: jnp.polyder(x), lambda x, y: jnp.polymul(x, [1, 2])]
+)
+def test_sums_of_products_of_integers_are_floats(f):
+    i = jnp.arange(3)
+    assert (f(i, i).dtype, f(i * 1.0, i).dtype) == ("float32", "float32")

@@ -12,7 +12,7 @@ from calque_autodiff import (
     value_and_grad,
     vjp,
 )
-from calque_core import UnexpectedTracerError, check_jaxpr, eval_jaxpr, float0, lax, make_jaxpr
+from calque_core import ShapeError, UnexpectedTracerError, check_jaxpr, eval_jaxpr, float0, lax, make_jaxpr
 from calque_core.lax import custom_vjp_linear_p
 
 
@@ -451,3 +451,10 @@ def test_a_gradient_that_a_backward_rule_passes_on_is_the_callers_own(size, bwd)
     (bar,) = pull(ct)
     bar[:] = 7.0
     assert ct[0] == pull(ct)[0][0] == 1.0
+
+
+def test_a_cotangent_of_another_shape_is_a_shape_error():
+    f = custom_vjp(lambda x: lax.reduce_sum(x, (0,)))
+    f.defvjp(lambda x: (lax.reduce_sum(x, (0,)), None), lambda _, bar: (bar,))
+    with pytest.raises(ShapeError, match=r"returned a cotangent of float64\[\] for x, which is float64\[3\]"):
+        grad(f)(np.ones(3))

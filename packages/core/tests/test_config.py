@@ -18,6 +18,7 @@ from calque_core import (
 )
 from calque_core.context import Reports, Settings, active
 from calque_core.engine import fix_cpu_devices, register_devices, requested_cpu_devices
+from calque_core.engine.numpy_functions import at
 
 
 @pytest.fixture
@@ -303,10 +304,10 @@ def test_an_update_reaches_a_task_that_has_no_settings_of_its_own(process_settin
 def test_reports_hold_for_their_block_and_are_no_part_of_the_settings():
     before = config.current()
     with config.log_compiles(), config.enable_x64(False), config.captured_constants_bytes(None):
-        assert config.reports() == (True, "remove_frames", None, "refuse")
+        assert config.reports() == (True, "remove_frames", None, "refuse", "take", "ignore")
     with config.log_compiles():
         assert config.current() is before
-    assert config.reports() == Reports() == (False, "remove_frames", 2_000_000_000, "refuse")
+    assert config.reports() == Reports() == (False, "remove_frames", 2_000_000_000, "refuse", "take", "ignore")
 
 
 def test_an_update_of_a_report_reaches_threads_but_no_block():
@@ -331,6 +332,10 @@ def test_reports_refuse_other_values():
             config.captured_constants_bytes(value)
     with pytest.raises(ValueError, match=r"in_place_operators was set to 'copy'. Use 'refuse' or 'rebind'"):
         config.in_place_operators("copy")
+    with pytest.raises(ValueError, match=r"list_indices was set to 'tuple'. Use 'take' or 'refuse'"):
+        config.list_indices("tuple")
+    with pytest.raises(ValueError, match=r"unused_donations was set to True. Use 'ignore' or 'warn'"):
+        config.update("unused_donations", True)
     with pytest.raises(AttributeError, match=r"Did you mean 'log_compiles'\?"):
         config.update("jax_log_compile", True)
 
@@ -347,6 +352,35 @@ def test_an_operator_in_place_rebinds_the_name_where_the_setting_says_so():
     np.testing.assert_array_equal(eval_jaxpr(jaxpr, jaxpr.consts, x)[0], [3.0, 3.0])
     with pytest.raises(UnexpectedTracerError, match=r"'\*='.* changed its array in place"):
         make_jaxpr(f)(x)
+
+
+def test_the_method_sort_returns_a_new_array_where_operators_rebind():
+    x = np.array([[3.0, 1.0, 2.0]])
+    with config.in_place_operators("rebind"):
+        jaxpr = make_jaxpr(lambda x: (x.sort(), x.sort(axis=0)))(x)
+    ascending, kept = eval_jaxpr(jaxpr, jaxpr.consts, x)
+    np.testing.assert_array_equal(ascending, [[1.0, 2.0, 3.0]])
+    np.testing.assert_array_equal(kept, x)
+
+
+@pytest.mark.parametrize("take", [lambda x: x[[0, 1]], lambda x: x[[]], lambda x: at(x)[[0, 1]].set(0.0)])
+def test_a_list_as_an_index_is_refused_where_the_setting_says_so(take):
+    x = np.ones((3, 2))
+    make_jaxpr(take)(x)
+    with config.list_indices("refuse"):
+        with pytest.raises(TypeError, match=r"is a list, .* does not allow\. For these positions .* x\[0, 1\]\."):
+            make_jaxpr(take)(x)
+        jaxpr = make_jaxpr(lambda x: x[[0, 1], 1])(x)
+    assert jaxpr.out_avals[0].shape == (2,)
+
+
+def test_an_update_of_a_wider_kind_is_converted_with_a_warning_where_dtypes_promote_by_kind():
+    x = np.arange(3)
+    with config.numpy_dtype_promotion("by_kind"), pytest.warns(FutureWarning, match="int64 cannot hold it"):
+        updated = at(x)[0].set(1.5)
+    np.testing.assert_array_equal(updated, [1, 1, 2])
+    with pytest.raises(TypeError, match="int64 cannot hold it"):
+        at(x)[0].set(1.5)
 
 
 def test_a_setting_decorates_a_function():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from calque_core import Trace, Zero, config, evaluation, float0, lax, typeof
+from calque_core import ShapeError, Trace, Zero, config, evaluation, float0, lax, typeof
 from calque_core.ops.calls.tangents import check_outputs, check_sequence, flatten_primals, tangent_leaves
 from calque_pytree import tree_structure
 
@@ -32,6 +32,14 @@ def test_an_output_that_is_no_array_is_refused():
 
 def leaves_of(primal, tangent):
     return tangent_leaves("jvp", "tangents", [typeof(primal)], tree_structure(primal), tangent)
+
+
+def test_a_tangent_of_another_shape_is_a_shape_error():
+    with pytest.raises(ShapeError, match=r"float64\[3\], but float64\[2\] is needed"):
+        leaves_of(np.ones(2), np.ones(3))
+    with pytest.raises(TypeError, match=r"int64\[2\], but float64\[2\] is needed") as info:
+        leaves_of(np.ones(2), np.ones(2, int))
+    assert info.type is TypeError
 
 
 def test_a_python_number_takes_the_dtype_of_its_primal():

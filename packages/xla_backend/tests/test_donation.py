@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from calque_core import make_jaxpr
+from calque_core import config, make_jaxpr
 from calque_pytree import tree_leaves
 from calque_xla_backend import device_put, jit
 from calque_xla_backend.calls.donation import DonatedArguments, donated_arguments
@@ -58,3 +58,18 @@ def test_results_of_a_program_of_many_donated_arguments_are_numbered_by_their_so
 
     jaxpr = make_jaxpr(step)(*[1.0] * 100)
     assert reused_by(jaxpr, range(100)) == {i: (i - 1) % 100 for i in range(100)}
+
+
+def test_a_donated_argument_without_a_result_of_its_type_is_told_where_the_setting_says_so(recwarn):
+    x = np.ones((2, 3), np.float32)
+    jit(lambda x: x.sum(), donate_argnums=0)(device_put(x))
+    assert not recwarn.list
+    call = jit(lambda x, y: x.sum() + y, donate_argnums=(0, 1))
+    words = r"not usable: float32\[2,3\]\. No result .* has such a shape and dtype\. Leave these"
+    with config.unused_donations("warn"), pytest.warns(UserWarning, match=words):
+        call(device_put(x), device_put(np.ones(2, np.float32)))
+
+
+def test_the_warning_comes_with_the_program_of_a_stage():
+    with config.unused_donations("warn"), pytest.warns(UserWarning, match=r"not usable: float32\[3\]"):
+        jit(lambda x: x.sum(), donate_argnums=0).lower(np.ones(3, np.float32))

@@ -68,6 +68,12 @@ class Key(KeyArray):
     def __repr__(self) -> str:
         return f"Array({self.shape}, dtype={self.dtype}) overlaying:\n{self.words}"
 
+    def astype(self, dtype: Any) -> Key:
+        """Return the keys.  Raises: TypeError unless `dtype` is theirs."""
+        if self.dtype != dtype:
+            raise TypeError(f"astype of keys: their dtype is {self.dtype}, not {dtype}. Use random.key_data(keys).")
+        return self
+
     @property
     def at(self) -> Updates:
         """Updates by index: `keys.at[index].set(other)`."""

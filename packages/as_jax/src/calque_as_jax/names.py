@@ -154,6 +154,7 @@ NAMES = {
     "jax.check_tracer_leaks": "calque_core.config:checking_leaks",
     "jax.checking_leaks": "calque_core.config:checking_leaks",
     "jax.lax.with_sharding_constraint": "calque_xla_backend:with_sharding_constraint",
+    "jax.scipy.linalg.eigh": f"{_DIALECT}.linalg:scipy_eigh",
     "jax.lax.custom_root": "calque:custom_root",
     "jax.lax.pcast": "calque_core.compat:pcast",
     "jax.interpreters.mlir.ir": "jaxlib.mlir.ir",

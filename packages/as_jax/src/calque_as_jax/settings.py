@@ -77,6 +77,7 @@ _DEFAULTS = {
     "default_matmul_precision": "default",
     "known_indices": "as_traced",
     "in_place_operators": "rebind",  # jax's arrays never change, so Python rebinds the name
+    "unused_donations": "warn",
 }
 _SWITCHES = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
 _before: dict[str, Setting] = {}  # calque's settings as they were before the first change here
@@ -152,7 +153,7 @@ def restore() -> None:
 
 def _current(name: str) -> Setting:
     """Return the value of a setting of calque."""
-    is_report = name in ("log_compiles", "in_place_operators")
+    is_report = name in ("log_compiles", "in_place_operators", "unused_donations")
     return getattr(core_config.reports() if is_report else core_config.current(), name)
 
 

@@ -81,7 +81,8 @@ _TELLING = frozenset(_TELLING_NAMES.split())
 _STRONG_NAMES = (
     "sum mean prod max min amax amin ptp var std median average nansum nanmean nanprod nanmax nanmin nanvar nanstd "
     "nanmedian percentile quantile nanpercentile nanquantile cumsum cumprod argmax argmin count_nonzero norm trapezoid "
-    "convert_element_type astype axis_index logsumexp softmax gelu"
+    "convert_element_type astype axis_index logsumexp softmax gelu nan_to_num piecewise polyval multigammaln "
+    "ndtri"
 )
 _STRONG = frozenset(_STRONG_NAMES.split())
 # Functions of jax.lax that move elements, and so take keys.
@@ -156,9 +157,19 @@ def converted(name: str, value: Value, path: str = "jax.numpy") -> Value:
     if inspect.isclass(value) or not callable(value) or name in _TELLING or name.endswith("_p"):
         return value
     keeps_weak = path != "jax.random" and name not in _STRONG
-    call = with_arrays(with_keys(value) if name in _MOVING else value, keeps_weak=keeps_weak)
+    function = with_keys(value) if name in _MOVING else on_device(value) if path.endswith("linalg") else value
+    call = with_arrays(function, keeps_weak=keeps_weak)
     call.__module__, call.__qualname__ = path, name
     return call
+
+
+def on_device(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of linear algebra on device arrays: for a singular matrix it gives NaN, where NumPy raises."""
+
+    def call(*args: Value, **options: Any) -> Value:
+        return function(*[to_arrays(x) if isinstance(x, (np.ndarray, tuple, list)) else x for x in args], **options)
+
+    return _named(call, function)
 
 
 def with_keys(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -186,7 +197,8 @@ def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Ca
             options = {name: x for name, x in options.items() if not _asks_for_nothing(name, x)}
             if type(options.get("axis")) is list:
                 options["axis"] = tuple(options["axis"])
-        out = to_arrays(function(*args, **options))
+        with np.errstate(all="ignore"):  # XLA, which computes in jax, warns of no number
+            out = to_arrays(function(*args, **options))
         return as_weak(out) if keeps_weak and _is_weak_call(args, options, out) else out
 
     return _named(call, function)

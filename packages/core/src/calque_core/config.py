@@ -26,10 +26,12 @@ from calque_core.frames.source import where
 from calque_core.report_settings import (
     captured_constants_bytes,
     in_place_operators,
+    list_indices,
     log_compiles,
     report,
     reports,
     traceback_filtering,
+    unused_donations,
 )
 from calque_core.setting_values import Held, with_report, with_setting
 from calque_core.start_requests import cpu_devices, device_memory, platforms
@@ -54,6 +56,7 @@ __all__ = [
     "in_place_operators",
     "known_indices",
     "known_operations",
+    "list_indices",
     "log_compiles",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
@@ -63,6 +66,7 @@ __all__ = [
     "scope",
     "set_mesh",
     "traceback_filtering",
+    "unused_donations",
     "update",
 ]
 
@@ -247,7 +251,8 @@ def numpy_dtype_promotion(value: str) -> scope:
     """Promote operands as NumPy does ("standard", the default), by kind ("by_kind"), or refuse ("strict") their dtypes.
 
     It holds for a `with` block.  By kind, an integer beside a float takes the float's dtype, and becomes float32 where
-    a float is computed, float64 if it has 64 bits; a Python float beside an integer without axes is still weak.
+    a float is computed, float64 if it has 64 bits; a Python float beside an integer without axes is still weak.  An
+    update `x.at[i].set(y)` of a wider kind than `x` is converted, with a FutureWarning.
     A Python scalar takes the dtype of the other operand in all cases, and `result_type` never refuses.  An
     operation that documents a conversion, as division of integers does, still makes it.  The setting holds for Python's
     operators and for functions of `lax` and NumPy that the program itself calls, not for the operations inside of a

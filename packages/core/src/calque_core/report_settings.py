@@ -70,7 +70,8 @@ def in_place_operators(value: str) -> report:
     """Say what `x += y` on a traced array does with the old name: "refuse" its later use, or "rebind" the name alone.
 
     NumPy changes the array for all names, so a tracer of it is refused afterwards.  Device arrays never change: a
-    program on these alone may have "rebind", and then `z = x; x += y` keeps the value of `z`.
+    program on these alone may have "rebind", and then `z = x; x += y` keeps the value of `z`.  The method `x.sort()`,
+    which is refused for the same reason, returns a new array then.
     Raises: ValueError for another value.
 
     >>> from calque_core.config import in_place_operators, reports
@@ -79,6 +80,34 @@ def in_place_operators(value: str) -> report:
     'rebind'
     """
     return report("in_place_operators", value)
+
+
+def list_indices(value: str) -> report:
+    """Take a list as an index of a traced array or a device array, as NumPy does, or "refuse" it, for a `with` block.
+
+    `x[[0, 1]]` and `x[0, 1]` look alike and differ.  A list inside of a tuple of indices is always taken.
+    Raises: ValueError for another value.
+
+    >>> from calque_core.config import list_indices, reports
+    >>> with list_indices("refuse"):
+    ...     reports().list_indices
+    'refuse'
+    """
+    return report("list_indices", value)
+
+
+def unused_donations(value: str) -> report:
+    """Ignore a donated argument whose memory no result can take, or "warn" of it, for a `with` block.
+
+    The warning is a UserWarning of the first call of a compiled function, and names the types of such arguments.
+    Raises: ValueError for another value.
+
+    >>> from calque_core.config import reports, unused_donations
+    >>> with unused_donations("warn"):
+    ...     reports().unused_donations
+    'warn'
+    """
+    return report("unused_donations", value)
 
 
 def captured_constants_bytes(value: int | None) -> report:

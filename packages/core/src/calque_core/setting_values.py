@@ -34,6 +34,13 @@ _WORDS: dict[str, tuple[str | None, ...]] = {
     "numpy_rank_promotion": ("allow", "warn", "raise"),
 }
 
+_REPORT_WORDS = {
+    "traceback_filtering": ("remove_frames", "off"),
+    "in_place_operators": ("refuse", "rebind"),
+    "list_indices": ("take", "refuse"),
+    "unused_donations": ("ignore", "warn"),
+}
+
 
 def _check_word(name: str, value: Any, words: Sequence[str | None]) -> None:
     if value not in words:
@@ -80,10 +87,8 @@ def with_report(reports: Reports, name: str, value: Any) -> Reports:
     """Return report settings with one of them changed.  Raises: ValueError if the value does not fit it."""
     if name == "log_compiles" and not isinstance(value, bool):
         raise ValueError(f"log_compiles was set to {value!r}. Use True or False.")
-    if name == "traceback_filtering":
-        _check_word(name, value, ("remove_frames", "off"))
-    if name == "in_place_operators":
-        _check_word(name, value, ("refuse", "rebind"))
+    if name in _REPORT_WORDS:
+        _check_word(name, value, _REPORT_WORDS[name])
     is_size = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     if name == "captured_constants_bytes" and not (value is None or is_size):
         raise ValueError(f"captured_constants_bytes was set to {value!r}. Use a number of bytes, or None.")

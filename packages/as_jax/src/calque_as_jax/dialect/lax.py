@@ -10,7 +10,7 @@ import numpy as np
 
 import calque
 import calque.lax as clax
-from calque_as_jax.values import tree_to_arrays
+from calque_as_jax.values import as_weak, tree_to_arrays
 from calque_core import canonicalize_dtype, typeof
 
 __all__ = [
@@ -44,7 +44,7 @@ def _option(name: str, x: Any) -> Any:
 switch = _with_arrays(clax.switch, 2)
 scan = _with_arrays(clax.scan, 1)
 while_loop = _with_arrays(clax.while_loop, 2)
-fori_loop = _with_arrays(clax.fori_loop, 3)
+_fori_loop = _with_arrays(clax.fori_loop, 3)
 associative_scan = _with_arrays(clax.associative_scan, 1)
 custom_linear_solve = _with_arrays(clax.custom_linear_solve, 1)
 _cond = _with_arrays(clax.cond, 3)
@@ -59,6 +59,20 @@ def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Tree, **
     options.pop("linear", None)
     is_number = type(pred) not in (bool, np.bool_) and typeof(pred).dtype != np.bool_
     return _cond(clax.ne(pred, 0) if is_number else pred, true_fun, false_fun, *operands, **options)
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Tree, **options: Any) -> Tree:
+    """Return the last state of a loop over integers, which are weak in its steps if both bounds are.
+
+    >>> fori_loop(0, 3, lambda i, x: x + i, np.int8(1))
+    Array(4, dtype=int8)
+    """
+
+    def step(i: Any, state: Tree) -> Tree:
+        return body_fun(as_weak(i), state)
+
+    is_weak = typeof(lower).weak_type and typeof(upper).weak_type
+    return _fori_loop(lower, upper, wraps(body_fun)(step) if is_weak else body_fun, init_val, **options)
 
 
 def map(f: Function, xs: Tree, *, batch_size: int | None = None) -> Tree:

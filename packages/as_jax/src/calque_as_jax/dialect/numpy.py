@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from string import ascii_letters
 from typing import Any
 
@@ -9,14 +11,15 @@ import numpy as np
 
 import calque.lax as clax
 import calque.numpy as cnp
-from calque_as_jax.keys import KeyDtype
+from calque_as_jax.keys import Key, KeyDtype
 from calque_as_jax.values import Array, NoSharding, to_arrays, with_arrays, with_keys
 from calque_core import typeof
 from calque_numpy.key_arrays import KeyArray
 
 __all__ = [
-    "ComplexWarning", "allclose", "asarray", "cumprod", "cumsum", "einsum", "isclose", "load", "ndarray", "reciprocal",
-    "result_type", "take", "take_along_axis", "vectorize",
+    "ComplexWarning", "allclose", "asarray", "astype", "convolve", "correlate", "cumprod", "cumsum", "einsum",
+    "isclose", "load", "ndarray", "polyder", "polymul", "reciprocal", "result_type", "take", "take_along_axis",
+    "vectorize",
 ]  # fmt: skip
 
 ndarray = Array
@@ -26,6 +29,7 @@ _divide = with_arrays(cnp.divide, keeps_weak=True)
 _einsum = with_arrays(cnp.einsum)
 _isclose = with_arrays(cnp.isclose)
 _take, _take_along_axis = with_keys(cnp.take), with_keys(cnp.take_along_axis)
+_astype = with_arrays(cnp.astype)
 _asarray = with_arrays(cnp.asarray, keeps_weak=True)
 
 
@@ -37,6 +41,37 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None =
     """
     del order, copy
     return _asarray(a) if dtype is None else _asarray(a, dtype)
+
+
+def _of_floats(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose operands that are integers become floats first."""
+    make = with_arrays(function)
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        return make(*map(_floating, args[:2]), *args[2:], **options)
+
+    call.__module__ = "jax.numpy"  # pickled by the name there
+    return call
+
+
+def _floating(x: Any) -> Any:
+    is_integer = not isinstance(x, (str, int)) and typeof(cnp.asarray(x)).kind in "biu"
+    return cnp.asarray(x) * 1.0 if is_integer else x
+
+
+convolve, correlate = _of_floats(cnp.convolve), _of_floats(cnp.correlate)
+polyder, polymul = _of_floats(cnp.polyder), _of_floats(cnp.polymul)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+    """Return an array in another dtype; keys have their own alone.
+
+    >>> astype(np.array([1.5, 2.5]), int)
+    Array([1, 2], dtype=int32)
+    """
+    del copy, device
+    return x.astype(dtype) if isinstance(x, Key) else _astype(x, dtype)
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from calque_core import CustomRules, ShapedArray, Zero, add_tangents, float0, instantiate_zeros, typeof
+from calque_core import CustomRules, ShapedArray, ShapeError, Zero, add_tangents, float0, instantiate_zeros, typeof
 from calque_core.engine import (
     CustomCall,
     CustomFunction,
@@ -171,7 +171,7 @@ def checked_tangent(t: Value, aval: Any, message: Callable[[str], str], is_weak:
 
     `is_weak` marks a Python scalar: it has no dtype of its own but its tangents have one, so `t` is converted.  An
     array that is writable is copied: the rule may have kept it.
-    Raises: TypeError, with `message` of the type of `t`, if `t` does not fit.
+    Raises: TypeError, with `message` of the type of `t`, if `t` does not fit; ShapeError if its shape does not.
     """
     tangent_aval = aval.to_tangent_aval()
     if t is None or type(t) is Zero:
@@ -192,7 +192,7 @@ def checked_tangent(t: Value, aval: Any, message: Callable[[str], str], is_weak:
     if is_weak and actual.shape == tangent_aval.shape and np.can_cast(actual.dtype, tangent_aval.dtype, "same_kind"):
         return convert_element_type(t, tangent_aval.dtype)
     if (actual.shape, actual.dtype) != (tangent_aval.shape, tangent_aval.dtype):
-        raise TypeError(message(str(actual)))
+        raise (TypeError if actual.shape == tangent_aval.shape else ShapeError)(message(str(actual)))
     (t,) = copy_writable([t])
     return strong(t)
 

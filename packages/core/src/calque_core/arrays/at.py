@@ -10,6 +10,7 @@ Read next: `indices.py`, the normal form; `indexing.py`, which reads.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any, TypedDict, Unpack
 
@@ -24,6 +25,7 @@ from calque_core.arrays.numpy_arithmetic import as_dtype, power, true_divide
 from calque_core.arrays.numpy_sequences import array_of
 from calque_core.backends import on_device_of
 from calque_core.calls.api_util import check_callable
+from calque_core.context import here
 from calque_core.errors import ShapeError
 from calque_core.frames.source import where
 from calque_core.ops.elementwise.declare import as_result
@@ -244,13 +246,20 @@ def _promises(options: Options) -> dict[str, Any]:
 
 
 def _as_dtype_of(aval: ShapedArray, value: Value) -> Value:
-    """Return an update in the dtype of the array.  Raises: TypeError if the kind of its dtype is wider."""
+    """Return an update in the dtype of the array.
+
+    An update whose kind is wider is converted where the settings promote by kind, with a warning.
+    Raises: TypeError for such an update otherwise.
+    """
     value = array_of(list(value)) if isinstance(value, (list, tuple)) else value
     if _WIDTHS.get(typeof(value).kind, 2) > _WIDTHS.get(aval.kind, 2):
-        raise TypeError(
+        words = (
             f"an update of {aval} with {typeof(value)}{where()}: {dtype_name(aval.dtype)} cannot hold it. Convert "
             "the array or the update first: x.astype(dtype)."
         )
+        if here().settings.numpy_dtype_promotion != "by_kind":
+            raise TypeError(words)
+        warnings.warn(words, FutureWarning, stacklevel=2)
     return as_dtype(value, aval.dtype)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from calque_core import lax
 from calque_core.arrays import numpy_reductions, numpy_shapes
 from calque_core.arrays.numpy_protocol import implements
+from calque_core.context import here
 from calque_core.frames.source import where
 from calque_core.ops.elementwise.weakness import number, weak
 from calque_core.primitives.primitive import Primitive
@@ -114,6 +115,8 @@ def __contains__(self: Value, value: Value) -> bool:
 
 
 @array_method
-def sort(self: Value, *_: Any, **__: Any) -> None:
-    """Refuse: NumPy's method sorts in place."""
+def sort(self: Value, *args: Any, **options: Any) -> Value:
+    """Refuse, since NumPy's method sorts in place; return a sorted array where arrays never change."""
+    if here().reports.in_place_operators == "rebind":
+        return np.sort(self, *args, **options)
     raise TypeError(f"x.sort(){where()} would change a traced array or a device array in place. Use numpy.sort(x).")

@@ -29,6 +29,8 @@ def _of_weak(function: Callable[[Value, Value], Any]) -> Callable[[Value, Value]
 
     @mark_wrapper
     def operator(x: Value, y: Value) -> Any:
+        if is_by_kind():
+            x, y = weak_by_kind(x, y)
         if not (typeof(x).weak_type and typeof(y).weak_type):
             return function(x, y)
         out = function(number(x), number(y))

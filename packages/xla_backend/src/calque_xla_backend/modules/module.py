@@ -34,7 +34,7 @@ from calque_xla_backend.modules.lowering import (
 )
 from calque_xla_backend.modules.meshes import sharding_attribute
 from calque_xla_backend.modules.recording import Recorded, Templates
-from calque_xla_backend.modules.reuse import reused_by
+from calque_xla_backend.modules.reuse import reused_by, warn_of_unused
 from calque_xla_backend.modules.tokens import current_token, has_ordered
 from calque_xla_backend.modules.types import IrValue, aval_to_ir_type, cached_in_context
 from calque_xla_backend.runtime.array import Array
@@ -88,6 +88,8 @@ def lower_jaxpr_to_module(
         arguments: list[Attributes] = [{} for _ in (*constants, *jaxpr.invars)]
         is_divided = partition is not None and len(partition.devices) > 1  # then equal types may be divided otherwise
         reused = {} if is_divided else reused_by(jaxpr, donated)
+        if not is_divided:
+            warn_of_unused([jaxpr.in_avals[i] for i in donated if i not in reused])
         for i in donated:
             name_of_use, value = (_RESULT, _int32(reused[i])) if i in reused else (_DONOR, ir.BoolAttr.get(True))
             arguments[len(constants) + i][name_of_use] = value

@@ -6,10 +6,13 @@ argument.  So we name the result: one of the same type that the argument itself 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import warnings
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from calque_core import Jaxpr, Var
+from calque_core.engine import here
+from calque_core.extend import where
 
 
 def reused_by(jaxpr: Jaxpr, donated: Collection[int]) -> dict[int, int]:
@@ -44,6 +47,16 @@ def reused_by(jaxpr: Jaxpr, donated: Collection[int]) -> dict[int, int]:
                     reused[i] = number
                     results.remove(number)
     return reused
+
+
+def warn_of_unused(avals: Sequence[Any]) -> None:
+    """Warn of donated arguments whose memory no result takes, if the settings say so."""
+    if avals and here().reports.unused_donations == "warn":
+        warnings.warn(
+            f"Some donated buffers were not usable: {', '.join(map(str, avals))}. No result{where()} has such a shape "
+            "and dtype. Leave these arguments out of donate_argnums.",
+            stacklevel=2,
+        )
 
 
 def _sources(jaxpr: Jaxpr, arguments: Collection[int]) -> dict[Any, int]:

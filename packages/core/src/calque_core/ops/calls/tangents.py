@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from calque_core.calls.api_util import arg_names, check_arrays, describe_value, difference
+from calque_core.errors import ShapeError
 from calque_core.frames.source import describe_function
 from calque_core.ops.calls.linear import Zero, zero_of
 from calque_core.ops.elementwise.convert import narrow
@@ -77,7 +78,7 @@ def tangent_leaves(caller: str, name: str, avals: Sequence[Any], tree: PyTreeDef
 
     A Python scalar takes the dtype of the tangent type.  A weak tracer stays weak; `strong` converts it where
     derivatives go back to the user.
-    Raises: TypeError if structure, shape or dtype differ; the message names the leaf.
+    Raises: TypeError if structure or dtype differ, ShapeError for a shape; the message names the leaf.
     """
     leaves, tangents_tree = tree_flatten(tangents)
     if tangents_tree is not tree and tangents_tree != tree:
@@ -120,7 +121,9 @@ def _of_type(caller: str, name: str, leaf_name: Callable[[], str], aval: Any, le
     leaf_aval = typeof(leaf)
     if not same_type(leaf_aval, aval):
         advice = f"Give it the shape and dtype of its {_origin(name)}" if type(aval) is ShapedArray else "Convert it"
-        raise TypeError(f"{caller}: {leaf_name()} is {leaf_aval}, but {aval} is needed. {advice}.")
+        same_shape = getattr(leaf_aval, "shape", None) == getattr(aval, "shape", None)
+        error = TypeError if same_shape else ShapeError
+        raise error(f"{caller}: {leaf_name()} is {leaf_aval}, but {aval} is needed. {advice}.")
     return leaf
 
 
