@@ -67,17 +67,6 @@ def test_methods_take_the_options_of_jax_as_none(name):
     np.testing.assert_allclose(jax.jit(lambda y: getattr(y, name)(**options))(Y), expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "take", [lambda x: x[[0, 1]], lambda x: x[[]], lambda x: x.at[[0, 1]].set(0.0), lambda x: x.at[[0, 1]].get()]
-)
-def test_a_list_is_no_index(take):
-    for call in (take, jax.jit(take), jax.vmap(take), jax.grad(lambda y: take(y).sum())):
-        with pytest.raises(TypeError, match=r"is a list"):
-            call(Y)
-    assert Y[[0, 1], 1:].shape == jax.jit(lambda y: y[[0, 1], 1:])(Y).shape == (2, 2)
-    assert np.ones(3)[[0, 1]].shape == (2,)
-
-
 def test_an_integer_array_takes_the_whole_part_of_an_update():
     with pytest.warns(FutureWarning, match="int32 cannot hold it"):
         assert jnp.arange(3).at[0].set(1.5).tolist() == [1, 1, 2]

@@ -332,8 +332,6 @@ def test_reports_refuse_other_values():
             config.captured_constants_bytes(value)
     with pytest.raises(ValueError, match=r"in_place_operators was set to 'copy'. Use 'refuse' or 'rebind'"):
         config.in_place_operators("copy")
-    with pytest.raises(ValueError, match=r"list_indices was set to 'tuple'. Use 'take' or 'refuse'"):
-        config.list_indices("tuple")
     with pytest.raises(ValueError, match=r"unused_donations was set to True. Use 'ignore' or 'warn'"):
         config.update("unused_donations", True)
     with pytest.raises(AttributeError, match=r"Did you mean 'log_compiles'\?"):
@@ -361,17 +359,6 @@ def test_the_method_sort_returns_a_new_array_where_operators_rebind():
     ascending, kept = eval_jaxpr(jaxpr, jaxpr.consts, x)
     np.testing.assert_array_equal(ascending, [[1.0, 2.0, 3.0]])
     np.testing.assert_array_equal(kept, x)
-
-
-@pytest.mark.parametrize("take", [lambda x: x[[0, 1]], lambda x: x[[]], lambda x: at(x)[[0, 1]].set(0.0)])
-def test_a_list_as_an_index_is_refused_where_the_setting_says_so(take):
-    x = np.ones((3, 2))
-    make_jaxpr(take)(x)
-    with config.list_indices("refuse"):
-        with pytest.raises(TypeError, match=r"is a list, .* does not allow\. For these positions .* x\[0, 1\]\."):
-            make_jaxpr(take)(x)
-        jaxpr = make_jaxpr(lambda x: x[[0, 1], 1])(x)
-    assert jaxpr.out_avals[0].shape == (2,)
 
 
 def test_an_update_of_a_wider_kind_is_converted_with_a_warning_where_dtypes_promote_by_kind():

@@ -26,7 +26,6 @@ from calque_core.frames.source import where
 from calque_core.report_settings import (
     captured_constants_bytes,
     in_place_operators,
-    list_indices,
     log_compiles,
     report,
     reports,
@@ -56,7 +55,6 @@ __all__ = [
     "in_place_operators",
     "known_indices",
     "known_operations",
-    "list_indices",
     "log_compiles",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",

@@ -71,7 +71,6 @@ class Reports(Record):
     traceback_filtering: str = "remove_frames"
     captured_constants_bytes: int | None = 2_000_000_000
     in_place_operators: str = "refuse"  # or "rebind": `x += y` on a tracer, as on values that never change
-    list_indices: str = "take"  # or "refuse": `x[[0, 1]]` of a tracer or a device array
     unused_donations: str = "ignore"  # or "warn": of a donated argument whose memory no result takes
 
 

@@ -82,20 +82,6 @@ def in_place_operators(value: str) -> report:
     return report("in_place_operators", value)
 
 
-def list_indices(value: str) -> report:
-    """Take a list as an index of a traced array or a device array, as NumPy does, or "refuse" it, for a `with` block.
-
-    `x[[0, 1]]` and `x[0, 1]` look alike and differ.  A list inside of a tuple of indices is always taken.
-    Raises: ValueError for another value.
-
-    >>> from calque_core.config import list_indices, reports
-    >>> with list_indices("refuse"):
-    ...     reports().list_indices
-    'refuse'
-    """
-    return report("list_indices", value)
-
-
 def unused_donations(value: str) -> report:
     """Ignore a donated argument whose memory no result can take, or "warn" of it, for a `with` block.
 

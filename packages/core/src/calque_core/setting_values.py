@@ -37,7 +37,6 @@ _WORDS: dict[str, tuple[str | None, ...]] = {
 _REPORT_WORDS = {
     "traceback_filtering": ("remove_frames", "off"),
     "in_place_operators": ("refuse", "rebind"),
-    "list_indices": ("take", "refuse"),
     "unused_donations": ("ignore", "warn"),
 }
 

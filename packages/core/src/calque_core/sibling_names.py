@@ -72,9 +72,8 @@ NAMES = {
     "calque_core.config": (
         "captured_constants_bytes checking_leaks checks cpu_devices current debug_infs debug_nans default_device "
         "default_dtype_bits default_matmul_precision default_prng_impl device_memory disable_jit enable_checks "
-        "enable_x64 get_mesh in_place_operators known_indices known_operations list_indices log_compiles "
-        "numpy_dtype_promotion numpy_rank_promotion platforms report reports scope set_mesh traceback_filtering "
-        "unused_donations update"
+        "enable_x64 get_mesh in_place_operators known_indices known_operations log_compiles numpy_dtype_promotion "
+        "numpy_rank_promotion platforms report reports scope set_mesh traceback_filtering unused_donations update"
     ),
     "calque_autodiff": (
         "CustomVJPPrimal JVPTrace JVPTracer LinearFunction SymbolicZero TangentTrace backward_pass check_grads "

@@ -90,23 +90,12 @@ def normal_form(aval: ShapedArray, index: Any, *, is_checked: bool = True) -> Fo
     Raises: IndexError for an index that NumPy refuses, out of bounds only if `is_checked` and the settings check known
     indices; NonConcreteBooleanIndexError for a mask that is not known.
     """
-    if type(index) is list:
-        check_list(aval, index)
     try:
         return _normal_form(aval, index, is_checked)
     except OutOfBoundsError as error:
         if are_known_checked():
             raise IndexError(*error.args) from None
     return _normal_form(aval, index, False)
-
-
-def check_list(aval: ShapedArray, index: list[Any]) -> None:
-    """Check that the settings allow a list as an index.  Raises: TypeError."""
-    if here().reports.list_indices == "refuse":
-        raise TypeError(
-            f"{index_of(aval)} is a list, which the setting list_indices='refuse' does not allow. For these positions "
-            "along the first axis, use x[numpy.array([0, 1])]; for one index per axis, x[0, 1]."
-        )
 
 
 def are_known_checked() -> bool:

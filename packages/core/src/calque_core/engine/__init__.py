@@ -183,7 +183,6 @@ _CHAPTERS = {
         "calque_core.jaxprs.named_axes": "named_axes",
         "calque_core.ops.meshes.collective": "check_free_name",
         "calque_core.arrays.indexing": "is_advanced",
-        "calque_core.arrays.indices": "check_list",
         "calque_core.arrays.numpy_sequences": "has_tracer, host_values",
         "calque_core.backends": "register_devices, known_devices",
     },

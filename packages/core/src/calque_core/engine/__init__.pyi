@@ -183,7 +183,6 @@ from calque_core.kits.reductions import defreduction as defreduction
 from calque_core.jaxprs.named_axes import named_axes as named_axes
 from calque_core.ops.meshes.collective import check_free_name as check_free_name
 from calque_core.arrays.indexing import is_advanced as is_advanced
-from calque_core.arrays.indices import check_list as check_list
 from calque_core.arrays.numpy_sequences import has_tracer as has_tracer, host_values as host_values
 from calque_core.start_requests import (
     requested_cpu_devices as requested_cpu_devices, fix_cpu_devices as fix_cpu_devices,
@@ -235,8 +234,8 @@ __all__ = [
     "leave_one_out_products", "gather_windows", "default_fill", "scatter_windows", "clipped_lines", "combine_lines",
     "read_windows", "product_of_others", "extreme_shares", "operand_leaves", "trace_computation", "scalars_of",
     "known_operation", "neutral_element", "from_init", "on_arrays", "check_reduction", "split_reduction",
-    "defreduction", "named_axes", "check_free_name", "is_advanced", "check_list", "has_tracer", "host_values",
-    "register_devices", "known_devices", "requested_cpu_devices", "fix_cpu_devices", "requested_platforms",
-    "fix_platforms", "requested_device_memory", "fix_device_memory", "AnyMesh", "axes_of_mesh", "UNCONSTRAINED",
-    "axis_names_of", "check_spec", "shard_shape", "shard_slices", "body_axes", "widened", "numpy_functions",
+    "defreduction", "named_axes", "check_free_name", "is_advanced", "has_tracer", "host_values", "register_devices",
+    "known_devices", "requested_cpu_devices", "fix_cpu_devices", "requested_platforms", "fix_platforms",
+    "requested_device_memory", "fix_device_memory", "AnyMesh", "axes_of_mesh", "UNCONSTRAINED", "axis_names_of",
+    "check_spec", "shard_shape", "shard_slices", "body_axes", "widened", "numpy_functions",
 ]

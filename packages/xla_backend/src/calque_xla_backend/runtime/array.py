@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from calque_core import ArrayMethods, ShapedArray, eval_context, float0, register_aval, typeof
-from calque_core.engine import DEFAULT_SETTINGS, bit_width, check_list, has_tracer, here, host_values, is_advanced
+from calque_core.engine import DEFAULT_SETTINGS, bit_width, has_tracer, here, host_values, is_advanced
 from calque_core.extend import Shape, shaped_array, where, wide_dtype
 from calque_core.lax import bitcast_convert_type_p, convert_element_type_p
 from calque_xla_backend.runtime.dlpack import HOST, address_of, memory_of
@@ -295,8 +295,6 @@ class Array(ArrayMethods):
         return {"version": 2, "shape": self.shape, "typestr": dtype.str, "data": (pointer, True), "strides": None}
 
     def __getitem__(self, index: Any) -> Array:
-        if type(index) is list:
-            check_list(self._device_type.aval, index)
         if is_advanced(index) and not has_tracer(index) and not self._device_type.placement.is_divided:
             try:
                 return array_from_numpy(self.__array__()[host_values(index)], self._device_type.placement)
