@@ -156,7 +156,8 @@ def converted(name: str, value: Value, path: str = "jax.numpy") -> Value:
     if inspect.isclass(value) or not callable(value) or name in _TELLING or name.endswith("_p"):
         return value
     keeps_weak = path != "jax.random" and name not in _STRONG
-    call = with_arrays(_with_keys(value) if name in _MOVING else value, keeps_weak=keeps_weak)
+    function = _with_keys(value) if name in _MOVING else on_devices(value) if path in _OF_MATRICES else value
+    call = with_arrays(function, keeps_weak=keeps_weak)
     call.__module__, call.__qualname__ = path, name
     return call
 
@@ -174,6 +175,23 @@ def _is_keys(x: Value) -> bool:
     return isinstance(x, KeyArray) or (type(x) in (list, tuple) and len(x) > 0 and isinstance(x[0], KeyArray))
 
 
+# Modules whose functions refuse matrices in evaluation and give NaN when compiled, as jax does.
+_OF_MATRICES = frozenset(("jax.lax.linalg", "jax.numpy.linalg", "jax.scipy.linalg"))
+
+
+def on_devices(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that is compiled for NumPy's arrays, too: a singular matrix gives NaN and no error.
+
+    >>> on_devices(calque.numpy.linalg.inv)(np.zeros((1, 1), np.float32))
+    Array([[inf]], dtype=float32)
+    """
+
+    def call(*args: Value, **options: Any) -> Value:
+        return function(*[to_array(x) if isinstance(x, np.ndarray) else x for x in args], **options)
+
+    return _named(call, function)
+
+
 def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Callable[..., Any]:
     """Return `function` with results that are device arrays; options that are None and calque lacks are left out."""
     reduces = getattr(function, "__name__", "") in _REDUCING
@@ -186,7 +204,8 @@ def with_arrays(function: Callable[..., Any], *, keeps_weak: bool = False) -> Ca
             options = {name: x for name, x in options.items() if not _asks_for_nothing(name, x)}
             if type(options.get("axis")) is list:
                 options["axis"] = tuple(options["axis"])
-        out = to_arrays(function(*args, **options))
+        with np.errstate(all="ignore"):  # as compiled: an overflow or a division by zero is no warning
+            out = to_arrays(function(*args, **options))
         return as_weak(out) if keeps_weak and _is_weak_call(args, options, out) else out
 
     return _named(call, function)

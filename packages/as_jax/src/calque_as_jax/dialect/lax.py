@@ -11,7 +11,7 @@ import numpy as np
 import calque
 import calque.lax as clax
 from calque_as_jax.values import tree_to_arrays
-from calque_core import typeof
+from calque_core import is_tracer, typeof
 
 __all__ = [
     "associative_scan", "cond", "custom_linear_solve", "dtype", "fori_loop", "map", "scan", "switch", "while_loop",
@@ -44,7 +44,7 @@ def _option(name: str, x: Any) -> Any:
 switch = _with_arrays(clax.switch, 2)
 scan = _with_arrays(clax.scan, 1)
 while_loop = _with_arrays(clax.while_loop, 2)
-fori_loop = _with_arrays(clax.fori_loop, 3)
+_fori_loop = _with_arrays(clax.fori_loop, 3)
 associative_scan = _with_arrays(clax.associative_scan, 1)
 custom_linear_solve = _with_arrays(clax.custom_linear_solve, 1)
 _cond = _with_arrays(clax.cond, 3)
@@ -59,6 +59,23 @@ def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Tree, **
     options.pop("linear", None)
     is_number = type(pred) not in (bool, np.bool_) and typeof(pred).dtype != np.bool_
     return _cond(clax.ne(pred, 0) if is_number else pred, true_fun, false_fun, *operands, **options)
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Tree, **options: Any) -> Tree:
+    """Return what `body_fun(i, value)` makes of `init_val` for each i from `lower` to `upper`, which may be floats.
+
+    Known floats lose their fractions, as in jax; beside traced ones, i is a float.
+
+    >>> fori_loop(np.float32(0), np.float32(2.5), lambda i, x: x + i, 1)
+    Array(2, dtype=int32, weak_type=True)
+    """
+    if typeof(lower).kind != "f" or typeof(upper).dtype != typeof(lower).dtype:
+        return _fori_loop(lower, upper, body_fun, init_val, **options)
+    if not is_tracer(lower) and not is_tracer(upper):
+        return _fori_loop(int(lower), int(upper), body_fun, init_val, **options)
+    below = lambda state: state[0] < state[1]
+    step = lambda state: (state[0] + 1, state[1], body_fun(state[0], state[2]))
+    return while_loop(below, step, (lower, upper, init_val))[2]
 
 
 def map(f: Function, xs: Tree, *, batch_size: int | None = None) -> Tree:

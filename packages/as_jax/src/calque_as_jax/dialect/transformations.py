@@ -9,6 +9,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+import numpy as np
+
 import calque
 from calque_as_jax.dialect.core import ClosedJaxpr
 from calque_as_jax.dialect.types import ShapeDtypeStruct, struct_of
@@ -41,7 +43,8 @@ def _on_arrays(transform: Function) -> Function:
 def _returning_arrays(function: Function) -> Function:
     @wraps(function)
     def call(*args: Tree, **kwargs: Tree) -> Tree:
-        return tree_to_arrays(function(*args, **kwargs))
+        with np.errstate(all="ignore"):
+            return tree_to_arrays(function(*args, **kwargs))
 
     return call
 
