@@ -4,11 +4,16 @@ import warnings
 
 import jax
 import jax.numpy as jnp
+import jax.scipy.linalg as jsl
 import numpy as np
 import pytest
 
 N = np.array([[2.0, 1.3, 0.0], [0.2, 3.0, 0.5], [0.1, 0.5, 1.0]], np.float32)
 MEAN = (N + N.T) / 2
+MATRIX = np.array([[2.0, 0.5], [0.5, 1.0]], np.float32)
+SKEWED = MATRIX + np.array([[0.0, 0.3], [-0.3, 0.0]], np.float32)
+INDEFINITE = np.array([[1.0, 2.0], [2.0, 1.0]], np.float32)
+ZERO = np.zeros((2, 2), np.float32)
 
 
 @pytest.mark.parametrize(
@@ -38,11 +43,25 @@ def test_a_pseudo_inverse_drops_singular_values_of_the_size_of_rounding():
     assert np.linalg.matrix_rank(jnp.linalg.pinv(N, rtol=0.5)) < 3
 
 
-def test_matrices_of_numpy_without_an_answer_give_no_error():
-    singular = np.zeros((2, 2), np.float32)
-    assert not np.isfinite(jnp.linalg.inv(singular)).any()
-    assert np.isnan(jnp.linalg.cholesky(-N)).any()
-    assert jnp.linalg.det(singular) == 0
+def test_one_triangle_is_read_when_asked():
+    lower = jnp.linalg.cholesky(SKEWED, symmetrize_input=False)
+    np.testing.assert_allclose(lower @ lower.T, [[2.0, 0.2], [0.2, 1.0]], rtol=1e-6)
+    values = jnp.linalg.eigvalsh(SKEWED, "U", symmetrize_input=False)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(SKEWED, "U"), rtol=1e-6)
+    np.testing.assert_allclose(jnp.linalg.eigh(SKEWED, "U", False)[0], values, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda: jnp.linalg.cholesky(INDEFINITE), lambda: jsl.cholesky(INDEFINITE), lambda: jnp.linalg.inv(ZERO),
+        lambda: jsl.cho_factor(INDEFINITE)[0], lambda: jnp.linalg.solve(ZERO, INDEFINITE),
+        lambda: jsl.solve_triangular(ZERO, INDEFINITE), lambda: jax.lax.linalg.cholesky(INDEFINITE),
+        lambda: jnp.linalg.svd(ZERO * np.nan)[1], lambda: jnp.linalg.pinv(ZERO * np.nan),
+    ],
+)  # fmt: skip
+def test_a_matrix_of_numpys_without_an_answer_gives_no_finite_numbers_and_no_error(function):
+    assert not np.isfinite(function()).all()
 
 
 def test_numbers_without_an_answer_give_no_warning():

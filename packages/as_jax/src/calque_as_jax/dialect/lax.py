@@ -11,7 +11,7 @@ import numpy as np
 import calque
 import calque.lax as clax
 from calque_as_jax.values import as_weak, tree_to_arrays
-from calque_core import canonicalize_dtype, typeof
+from calque_core import canonicalize_dtype, is_tracer, typeof
 
 __all__ = [
     "associative_scan", "cond", "custom_linear_solve", "dtype", "fori_loop", "map", "scan", "switch", "while_loop",
@@ -62,17 +62,29 @@ def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Tree, **
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Tree, **options: Any) -> Tree:
-    """Return the last state of a loop over integers, which are weak in its steps if both bounds are.
+    """Return the last state of a loop over the numbers from `lower` to `upper`, which may be floats of one dtype.
+
+    Integers are weak in the steps if both bounds are.  Known floats lose their fractions, as in jax; beside traced
+    ones, the number of a step is a float.
 
     >>> fori_loop(0, 3, lambda i, x: x + i, np.int8(1))
     Array(4, dtype=int8)
     """
+    bounds = typeof(lower), typeof(upper)
+    if bounds[0].kind == "f" and bounds[0].dtype == bounds[1].dtype:
+        if is_tracer(lower) or is_tracer(upper):
+            below = lambda state: state[0] < state[1]
+            step = lambda state: (state[0] + 1, state[1], body_fun(state[0], state[2]))
+            return while_loop(below, step, (lower, upper, init_val))[2]
+        lower, upper = int(lower), int(upper)
+    if not all(aval.weak_type for aval in bounds):
+        return _fori_loop(lower, upper, body_fun, init_val, **options)
 
-    def step(i: Any, state: Tree) -> Tree:
+    @wraps(body_fun)
+    def of_weak(i: Any, state: Tree) -> Tree:
         return body_fun(as_weak(i), state)
 
-    is_weak = typeof(lower).weak_type and typeof(upper).weak_type
-    return _fori_loop(lower, upper, wraps(body_fun)(step) if is_weak else body_fun, init_val, **options)
+    return _fori_loop(lower, upper, of_weak, init_val, **options)
 
 
 def map(f: Function, xs: Tree, *, batch_size: int | None = None) -> Tree:

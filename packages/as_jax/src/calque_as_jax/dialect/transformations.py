@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any
 
+import numpy as np
+
 import calque
 from calque_as_jax.dialect.programs import eval_jaxpr
 from calque_as_jax.dialect.types import ShapeDtypeStruct, struct_of
@@ -46,7 +48,8 @@ def _on_arrays(transform: Function) -> Function:
 def _returning_arrays(function: Function) -> Function:
     @wraps(function)
     def call(*args: Tree, **kwargs: Tree) -> Tree:
-        return tree_to_arrays(function(*args, **kwargs))
+        with np.errstate(all="ignore"):
+            return tree_to_arrays(function(*args, **kwargs))
 
     return call
 
@@ -80,11 +83,11 @@ def grad(fun: Function, argnums: Any = 0, has_aux: bool = False, **options: Any)
     Array(6., dtype=float32, weak_type=True)
     """
     options.pop("reduce_axes", None)
-    function = calque.grad(fun, argnums, has_aux, **options)
+    function = _returning_arrays(calque.grad(fun, argnums, has_aux, **options))
 
     @wraps(function)
     def call(*args: Tree, **kwargs: Tree) -> Tree:
-        out = tree_to_arrays(function(*args, **kwargs))
+        out = function(*args, **kwargs)
         numbers = _chosen(args, argnums)
         return (_weak_as(out[0], numbers), out[1]) if has_aux else _weak_as(out, numbers)
 
@@ -98,11 +101,11 @@ def value_and_grad(fun: Function, argnums: Any = 0, has_aux: bool = False, **opt
     (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
     """
     options.pop("reduce_axes", None)
-    function = calque.value_and_grad(fun, argnums, has_aux, **options)
+    function = _returning_arrays(calque.value_and_grad(fun, argnums, has_aux, **options))
 
     @wraps(function)
     def call(*args: Tree, **kwargs: Tree) -> Tree:
-        value, gradient = tree_to_arrays(function(*args, **kwargs))
+        value, gradient = function(*args, **kwargs)
         return value, _weak_as(gradient, _chosen(args, argnums))
 
     return call
