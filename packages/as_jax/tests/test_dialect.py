@@ -315,3 +315,13 @@ def test_a_jitted_function_tells_how_often_it_was_traced():
 def test_a_converted_closure_returns_arrays():
     converted, values = jax.closure_convert(lambda x: 2 * x, 1.0)
     assert (isinstance(converted(3.0, *values), jax.Array), values) == (True, [])
+
+
+@pytest.mark.parametrize("function", [jnp.cumsum, jnp.cumprod, lambda x, out: jnp.take(x, 0, out=out), jnp.sum])
+def test_no_function_drops_the_array_for_its_result(function):
+    with pytest.raises(TypeError, match="out= is not supported"):
+        function(jnp.ones(2), out=np.ones(2))
+
+
+def test_a_dtype_tells_the_bits_of_an_element():
+    assert [jax.dtypes.itemsize_bits(dtype) for dtype in ("int4", "bfloat16", jnp.float32)] == [4, 16, 32]

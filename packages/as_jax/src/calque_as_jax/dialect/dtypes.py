@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from calque_as_jax.dialect.scalars import SCALARS
-from calque_core import canonicalize_dtype, typeof
+from calque_core import typeof
+from calque_core.engine import bit_width
 
 __all__ = [
     "DType", "ExtendedDType", "TypePromotionError", "bfloat16", "extended", "itemsize_bits", "scalar_type_of",
-    "supports_inf", "to_complex_dtype", "to_inexact_dtype",
+    "supports_inf", "to_complex_dtype",
 ]  # fmt: skip
 
 bfloat16 = SCALARS["bfloat16"]
@@ -41,16 +42,14 @@ def scalar_type_of(x: Any) -> type:
 
 
 def itemsize_bits(dtype: Any) -> int:
-    """Return the bits of an element."""
-    return 8 * int(np.dtype(dtype).itemsize)
+    """Return the bits of an element.
+
+    >>> itemsize_bits("int4")
+    4
+    """
+    return bit_width(np.dtype(dtype))
 
 
 def to_complex_dtype(dtype: Any) -> Any:
     """Return the complex dtype that holds a dtype."""
     return np.result_type(dtype, np.complex64)
-
-
-def to_inexact_dtype(dtype: Any) -> Any:
-    """Return the floating dtype that holds a dtype."""
-    dtype = np.dtype(dtype)
-    return dtype if dtype.kind not in "biu" else canonicalize_dtype(np.float64)

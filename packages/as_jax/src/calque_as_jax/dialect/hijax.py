@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import calque_core
-from calque_core import AbstractValue, UndefinedPrimal, Zero, instantiate_zeros
+from calque_core import AbstractValue, Zero, instantiate_zeros, is_undefined_primal
 
 __all__ = [
     "AbstractValue", "AvalMutableQDD", "AvalQDD", "HiPrimitive", "MutableHiType", "QDD", "Zero", "aval_method",
@@ -85,11 +85,6 @@ control_flow_allowed_effects = AllowedEffects()
 
 def register_hitype(value_type: type, typeof: Any) -> None:
     """Keep nothing: a value of the type is refused where it is used."""
-
-
-def is_undefined_primal(x: Any) -> bool:
-    """Tell whether a value is an operand of a transpose rule that is not known."""
-    return isinstance(x, UndefinedPrimal)
 
 
 def cur_qdd(x: Any) -> Any:

@@ -80,12 +80,12 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
     >>> cumsum(np.array([1, 2], np.int8))
     Array([1, 3], dtype=int8)
     """
-    return to_arrays(cnp.cumsum(a, axis, _running_dtype(a, dtype)))
+    return to_arrays(cnp.cumsum(a, axis, _running_dtype(a, dtype), out))
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
     """Return running products, in the dtype of the operand; bools are multiplied as integers."""
-    return to_arrays(cnp.cumprod(a, axis, _running_dtype(a, dtype)))
+    return to_arrays(cnp.cumprod(a, axis, _running_dtype(a, dtype), out))
 
 
 def take(
@@ -96,7 +96,7 @@ def take(
     >>> take(np.array([1.0, 2.0]), [1, 5])
     Array([ 2., nan], dtype=float32)
     """
-    return to_arrays(_take(a, indices, axis, mode=mode or "fill", fill_value=fill_value))
+    return to_arrays(_take(a, indices, axis, out, mode=mode or "fill", fill_value=fill_value))
 
 
 def take_along_axis(

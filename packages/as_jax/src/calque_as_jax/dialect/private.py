@@ -28,7 +28,6 @@ __all__ = [
 
 version = VERSION
 wait_for_tokens = effects_barrier
-_folders: list[str] = []
 # Entries for classes of a library's own are kept, and never asked for: a subclass of NumPy's array counts as one.
 canonicalize_dtype_handlers: dict[type, Any] = {np.ndarray: np.asarray}
 pytype_aval_mappings: dict[type, Any] = {np.ndarray: typeof}
@@ -42,8 +41,8 @@ LiteralArray = TypedNdArray
 
 
 def register_exclusion(path: str) -> None:
-    """Keep a file whose frames jax hides from tracebacks; calque hides its own."""
-    _folders.append(path)
+    """Do nothing: jax would hide the frames of a file in tracebacks; calque hides its own."""
+    del path
 
 
 def api_boundary(function: Callable[..., Any], **_: Any) -> Callable[..., Any]:

@@ -11,10 +11,10 @@ import numpy as np
 import calque
 from calque_as_jax.values import NoMesh
 from calque_core import Mesh, config
-from calque_xla_backend import NamedSharding, devices
+from calque_xla_backend import devices
 
 __all__ = [
-    "AxisType", "Format", "Mesh", "PositionalSharding", "create_device_mesh", "get_abstract_mesh", "get_mesh",
+    "AxisType", "Format", "Mesh", "create_device_mesh", "get_abstract_mesh", "get_mesh",
     "make_mesh",
 ]  # fmt: skip
 
@@ -25,9 +25,6 @@ class AxisType(enum.Enum):
     Auto = enum.auto()
     Explicit = enum.auto()
     Manual = enum.auto()
-
-
-PositionalSharding = NamedSharding
 
 
 def axis_types_of(mesh: Any) -> tuple[AxisType, ...]:

@@ -24,7 +24,7 @@ from calque_core import typeof as core_typeof
 from calque_pytree import Partial, tree_flatten, tree_leaves, tree_map
 
 __all__ = [
-    "block_until_ready", "checkpoint", "closure_convert", "eval_shape", "grad", "hessian", "jacfwd", "jacobian",
+    "checkpoint", "closure_convert", "eval_shape", "grad", "hessian", "jacfwd", "jacobian",
     "jacrev", "jit", "jvp", "linear_transpose", "linearize", "make_jaxpr", "pmap", "pure_callback", "remat",
     "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
@@ -284,14 +284,6 @@ def _flattened(fun: Function) -> tuple[Function, list[Any]]:
         return leaves
 
     return flat, trees
-
-
-def block_until_ready(x: Tree) -> Tree:
-    """Wait until the device arrays of a pytree are computed; return the pytree."""
-    for leaf in tree_leaves(x):
-        if hasattr(leaf, "block_until_ready"):
-            leaf.block_until_ready()
-    return x
 
 
 def pure_callback(callback: Function, result_shape_dtypes: Any, *args: Tree, **options: Any) -> Tree:
