@@ -2,9 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from calque_core import ArrayMethods, evaluation, register_aval, register_evaluator, typeof
 from calque_core.context import DEFAULT_SETTINGS, RESTING, active, here
+
+settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)  # no test measures time
+settings.load_profile("untimed")
 
 
 @pytest.fixture(autouse=True)

@@ -304,10 +304,10 @@ def test_an_update_reaches_a_task_that_has_no_settings_of_its_own(process_settin
 def test_reports_hold_for_their_block_and_are_no_part_of_the_settings():
     before = config.current()
     with config.log_compiles(), config.enable_x64(False), config.captured_constants_bytes(None):
-        assert config.reports() == (True, "remove_frames", None, "refuse", "take", "ignore")
+        assert config.reports() == (True, "remove_frames", None, "refuse", "ignore")
     with config.log_compiles():
         assert config.current() is before
-    assert config.reports() == Reports() == (False, "remove_frames", 2_000_000_000, "refuse", "take", "ignore")
+    assert config.reports() == Reports() == (False, "remove_frames", 2_000_000_000, "refuse", "ignore")
 
 
 def test_an_update_of_a_report_reaches_threads_but_no_block():
