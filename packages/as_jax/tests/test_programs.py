@@ -191,6 +191,12 @@ def test_a_program_is_made_from_parts():
     assert core.jaxpr_as_fun(pe.close_jaxpr(moved))(np.float32(2), np.float32(1)) == [3]
 
 
+def test_constants_are_as_many_as_the_program_has():
+    jaxpr = jax.make_jaxpr(lambda x: x * STEPS)(1.0).jaxpr
+    with pytest.raises(ValueError, match=r"got 0 constants for a program with 1\. Give one for each"):
+        core.ClosedJaxpr(jaxpr, [])
+
+
 def test_dead_code_is_eliminated_from_an_open_program():
     closed = jax.make_jaxpr(lambda x, y: (jnp.sin(x), jnp.cos(y)))(1.0, 2.0)
     smaller, used = pe.dce_jaxpr(closed.jaxpr, [False, True])

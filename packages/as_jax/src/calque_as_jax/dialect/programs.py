@@ -57,7 +57,12 @@ class _ClosedJaxprType(type):
 
     def __call__(cls, jaxpr: Any, consts: Sequence[Value] = ()) -> Any:
         program = program_of(jaxpr)
-        return program.replace(consts=consts) if program.constvars else program
+        if len(consts) != len(program.constvars):
+            raise ValueError(
+                f"ClosedJaxpr got {len(consts)} constants for a program with {len(program.constvars)}. Give one for "
+                "each of its constvars."
+            )
+        return program.replace(consts=consts) if consts else program
 
 
 class ClosedJaxpr(metaclass=_ClosedJaxprType):
