@@ -15,8 +15,9 @@ from calque_as_jax.values import Array, NoSharding, to_arrays, with_arrays
 from calque_core import typeof
 
 __all__ = [
-    "ComplexWarning", "asarray", "astype", "convolve", "correlate", "cumprod", "cumsum", "einsum", "load", "ndarray",
-    "polyder", "polymul", "reciprocal", "result_type", "take", "take_along_axis", "vectorize",
+    "ComplexWarning", "asarray", "astype", "c_", "convolve", "correlate", "cumprod", "cumsum", "einsum", "load",
+    "mgrid", "ndarray", "ogrid", "polyder", "polymul", "r_", "reciprocal", "result_type", "take", "take_along_axis",
+    "vectorize",
 ]  # fmt: skip
 
 ndarray = Array
@@ -36,6 +37,23 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None =
     """
     del order, copy
     return _asarray(a) if dtype is None else _asarray(a, dtype)
+
+
+class Indexed:
+    """An object that makes arrays of what stands in its brackets: they are device arrays.
+
+    >>> r_[1:3, 5]
+    Array([1, 2, 5], dtype=int32)
+    """
+
+    def __init__(self, maker: Any) -> None:
+        self.maker = maker
+
+    def __getitem__(self, index: Any) -> Any:
+        return to_arrays(self.maker[index])
+
+
+c_, mgrid, ogrid, r_ = (Indexed(maker) for maker in (cnp.c_, cnp.mgrid, cnp.ogrid, cnp.r_))
 
 
 def _of_floats(function: Callable[..., Any]) -> Callable[..., Any]:
