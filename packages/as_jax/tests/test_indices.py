@@ -76,6 +76,19 @@ def test_an_integer_array_takes_the_whole_part_of_an_update():
 
 def test_the_method_sort_returns_an_array():
     x = jnp.array([[3.0, 1.0, 2.0]])
-    for call in (lambda x: x.sort(), jax.jit(lambda x: x.sort(axis=-1))):
+    for call in (lambda x: x.sort(), jax.jit(lambda x: x.sort(axis=-1)), lambda x: x.sort(descending=True)[:, ::-1]):
         assert call(x).tolist() == [[1.0, 2.0, 3.0]]
     assert x.tolist() == [[3.0, 1.0, 2.0]]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: jnp.mgrid[0:2, 0:3], lambda: jnp.ogrid[0:2, 0:3][0], lambda: jnp.r_[1:3, 5], lambda: jnp.c_[X, X],
+        lambda: X.view(jnp.int32), lambda: X.astype(jnp.int32).view("uint8").astype(jnp.int32),
+    ],
+)  # fmt: skip
+def test_brackets_and_views_give_arrays_of_jax(make):
+    assert isinstance(make(), jax.Array)
+    assert make().dtype in ("int32", "float32")
+    assert jax.jit(make)().tolist() == make().tolist()

@@ -69,3 +69,7 @@ def test_numbers_without_an_answer_give_no_warning():
         warnings.simplefilter("error")
         assert np.isnan(jnp.log(np.array([-1.0, 1.0]))[0])
         assert jnp.isinf(jnp.divide(1.0, 0.0))
+        for derivative in (jax.grad, lambda f: lambda x: jax.vjp(f, x)[1](1.0)[0], jax.vmap):
+            derivative(lambda x: jnp.where(x > 0, jnp.sqrt(x), jnp.log(x)))(
+                np.zeros(1) if derivative is jax.vmap else 0.0
+            )

@@ -406,3 +406,9 @@ def test_the_rows_of_an_array_are_arrays_on_its_device(dtype):
 def test_a_number_has_no_rows():
     with pytest.raises(TypeError, match="iteration over a 0-d array"):
         iter(device_put(1.0))
+
+
+def test_a_view_of_a_device_array_is_one_on_its_device():
+    x = device_put(np.arange(3, dtype=np.float32))
+    assert type(x.view(np.int32)) is type(x)
+    np.testing.assert_array_equal(x.view(np.uint8), np.arange(3, dtype=np.float32).view(np.uint8))

@@ -30,7 +30,7 @@ _DISTRIBUTIONS = (
 )  # fmt: skip
 
 MODULES = {
-    "jax": Row(("calque",), (f"{_DIALECT}.top", f"{_DIALECT}.ref", f"{_DIALECT}.transformations")),
+    "jax": Row(("calque",), tuple(f"{_DIALECT}.{name}" for name in ("top", "ref", "transformations", "derivatives"))),
     "jax._src": Row(),
     "jax._src.ad_util": Row(("calque_core", "calque_core.lax"), (f"{_DIALECT}.ad",)),
     "jax._src.checkify": Row((), (f"{_DIALECT}.checkify",)),

@@ -82,7 +82,7 @@ _STRONG_NAMES = (
     "sum mean prod max min amax amin ptp var std median average nansum nanmean nanprod nanmax nanmin nanvar nanstd "
     "nanmedian percentile quantile nanpercentile nanquantile cumsum cumprod argmax argmin count_nonzero norm trapezoid "
     "convert_element_type astype axis_index logsumexp softmax gelu nan_to_num piecewise polyval multigammaln "
-    "ndtri"
+    "ndtri searchsorted digitize"
 )
 _STRONG = frozenset(_STRONG_NAMES.split())
 # Functions of jax.lax that move elements, and so take keys.

@@ -10,6 +10,7 @@ import numpy as np
 
 import calque
 import calque.lax as clax
+from calque_as_jax.dialect.transformations import arrays_of
 from calque_as_jax.values import as_weak, tree_to_arrays
 from calque_core import canonicalize_dtype, is_tracer, typeof
 
@@ -28,7 +29,7 @@ def _with_arrays(function: Function, first: int) -> Function:
     def call(*args: Any, **options: Any) -> Tree:
         operands = [tree_to_arrays(x) if i >= first and not callable(x) else x for i, x in enumerate(args)]
         options = {k: x if callable(x) else _option(k, x) for k, x in options.items() if k not in _LEFT_OUT}
-        return tree_to_arrays(function(*operands, **options))
+        return arrays_of(function, *operands, **options)
 
     return call
 

@@ -17,8 +17,9 @@ from calque_core import typeof
 from calque_numpy.key_arrays import KeyArray
 
 __all__ = [
-    "ComplexWarning", "allclose", "asarray", "astype", "convolve", "correlate", "cumprod", "cumsum", "einsum",
-    "isclose", "load", "ndarray", "polyder", "polymul", "reciprocal", "result_type", "take", "take_along_axis",
+    "ComplexWarning", "allclose", "asarray", "astype", "c_", "convolve", "correlate", "cumprod", "cumsum", "einsum",
+    "isclose", "load", "mgrid", "ndarray", "ogrid", "polyder", "polymul", "r_", "reciprocal", "result_type", "take",
+    "take_along_axis",
     "vectorize",
 ]  # fmt: skip
 
@@ -41,6 +42,23 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None =
     """
     del order, copy
     return _asarray(a) if dtype is None else _asarray(a, dtype)
+
+
+class Indexed:
+    """An object that makes arrays of what stands in its brackets: they are device arrays.
+
+    >>> r_[1:3, 5]
+    Array([1, 2, 5], dtype=int32)
+    """
+
+    def __init__(self, maker: Any) -> None:
+        self.maker = maker
+
+    def __getitem__(self, index: Any) -> Any:
+        return to_arrays(self.maker[index])
+
+
+c_, mgrid, ogrid, r_ = (Indexed(maker) for maker in (cnp.c_, cnp.mgrid, cnp.ogrid, cnp.r_))
 
 
 def _of_floats(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,13 +1,13 @@
 """The transformations of `jax`: functions that they return give device arrays, and take jax's options.
 
-One idea: calque's transformation computes, and its results pass `tree_to_arrays`.  The derivative by a weak number is
-weak, as in jax; calque's derivatives are strong.
+One idea: calque's transformation computes, and its results pass `tree_to_arrays`.
+
+Read next: `derivatives.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any
 
@@ -16,106 +16,46 @@ import numpy as np
 import calque
 from calque_as_jax.dialect.programs import eval_jaxpr
 from calque_as_jax.dialect.types import ShapeDtypeStruct, struct_of
-from calque_as_jax.values import as_weak, to_array, tree_to_arrays
+from calque_as_jax.values import to_array, tree_to_arrays
 from calque_core import eval_shape as core_eval_shape
-from calque_core import float0, trace_state_clean
 from calque_core import make_jaxpr as core_make_jaxpr
-from calque_core import typeof as core_typeof
-from calque_pytree import Partial, tree_flatten, tree_leaves, tree_map
+from calque_core import trace_state_clean
+from calque_pytree import tree_flatten, tree_map
 
 __all__ = [
-    "checkpoint", "closure_convert", "eval_shape", "grad", "hessian", "jacfwd", "jacobian",
-    "jacrev", "jit", "jvp", "linear_transpose", "linearize", "make_jaxpr", "pmap", "pure_callback", "remat",
-    "value_and_grad", "vjp", "vmap",
+    "checkpoint", "closure_convert", "eval_shape", "jit", "make_jaxpr", "pmap", "pure_callback", "remat", "vmap",
 ]  # fmt: skip
 
 Tree = Any
 Function = Callable[..., Any]
 
 
-def _on_arrays(transform: Function) -> Function:
+def on_arrays(transform: Function) -> Function:
     """Return a transformation whose functions return device arrays."""
 
     @wraps(transform)
     def transformed(fun: Function, *args: Any, **options: Any) -> Function:
         options.pop("reduce_axes", None)
-        return _returning_arrays(transform(fun, *args, **options))
+        return returning_arrays(transform(fun, *args, **options))
 
     transformed.__module__ = "jax"  # pickled by the name there
     return transformed
 
 
-def _returning_arrays(function: Function) -> Function:
+def returning_arrays(function: Function) -> Function:
+    """Return a function whose results are device arrays."""
+
     @wraps(function)
     def call(*args: Tree, **kwargs: Tree) -> Tree:
-        with np.errstate(all="ignore"):
-            return tree_to_arrays(function(*args, **kwargs))
+        return arrays_of(function, *args, **kwargs)
 
     return call
 
 
-def _weak_as(derivatives: Tree, numbers: Tree) -> Tree:
-    """Return derivatives, weak where the numbers that they belong to are."""
-    return _weakened(derivatives, _weakness(numbers))
-
-
-def _weakness(numbers: Tree) -> tuple[bool, ...]:
-    return tuple(bool(core_typeof(x).weak_type) for x in tree_leaves(numbers))
-
-
-def _weakened(derivatives: Tree, weakness: tuple[bool, ...]) -> Tree:
-    if not any(weakness):
-        return derivatives
-    leaves, tree = tree_flatten(derivatives)
-    made = [as_weak(x) if weak and x.dtype != float0 else x for x, weak in zip(leaves, weakness, strict=True)]
-    return tree.unflatten(made)
-
-
-def _chosen(args: Any, argnums: Any) -> Tree:
-    """Return the arguments of a function for which derivatives are made."""
-    return args[argnums] if hasattr(argnums, "__index__") else tuple(args[i] for i in argnums)
-
-
-def grad(fun: Function, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Function:
-    """Return the function of the gradient of `fun`.
-
-    >>> grad(lambda x: x * x)(3.0)
-    Array(6., dtype=float32, weak_type=True)
-    """
-    options.pop("reduce_axes", None)
-    function = _returning_arrays(calque.grad(fun, argnums, has_aux, **options))
-
-    @wraps(function)
-    def call(*args: Tree, **kwargs: Tree) -> Tree:
-        out = function(*args, **kwargs)
-        numbers = _chosen(args, argnums)
-        return (_weak_as(out[0], numbers), out[1]) if has_aux else _weak_as(out, numbers)
-
-    return call
-
-
-def value_and_grad(fun: Function, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Function:
-    """Return the function of the value and the gradient of `fun`.
-
-    >>> value_and_grad(lambda x: x * x)(3.0)
-    (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
-    """
-    options.pop("reduce_axes", None)
-    function = _returning_arrays(calque.value_and_grad(fun, argnums, has_aux, **options))
-
-    @wraps(function)
-    def call(*args: Tree, **kwargs: Tree) -> Tree:
-        value, gradient = function(*args, **kwargs)
-        return value, _weak_as(gradient, _chosen(args, argnums))
-
-    return call
-
-
-grad.__module__ = value_and_grad.__module__ = "jax"  # pickled by the names there
-jacfwd = _on_arrays(calque.jacfwd)
-jacrev = _on_arrays(calque.jacrev)
-jacobian = jacrev
-hessian = _on_arrays(calque.hessian)
+def arrays_of(function: Function, *args: Any, **options: Any) -> Tree:
+    """Return the result of a call, with device arrays; like XLA, which computes in jax, it warns of no number."""
+    with np.errstate(all="ignore"):
+        return tree_to_arrays(function(*args, **options))
 
 
 def pmap(fun: Function, axis_name: Any = None, *, backend: str | None = None, **options: Any) -> Function:
@@ -123,7 +63,7 @@ def pmap(fun: Function, axis_name: Any = None, *, backend: str | None = None, **
     options.pop("global_arg_shapes", None)
     if backend is not None and options.get("devices") is None:
         options["devices"] = calque.devices(backend)
-    return _returning_arrays(calque.pmap(fun, axis_name, **options))
+    return returning_arrays(calque.pmap(fun, axis_name, **options))
 
 
 def vmap(
@@ -143,7 +83,7 @@ def vmap(
     del sum_match
     axes = list(in_axes) if isinstance(in_axes, list) else in_axes
     mapped = calque.vmap(fun, axes, out_axes, axis_name, axis_size, spmd_axis_name=spmd_axis_name)
-    return _returning_arrays(mapped)
+    return returning_arrays(mapped)
 
 
 def jit(fun: Function | None = None, /, **options: Any) -> Any:
@@ -163,7 +103,7 @@ def jit(fun: Function | None = None, /, **options: Any) -> Any:
 def closure_convert(fun: Function, *example_args: Tree) -> tuple[Function, list[Any]]:
     """Return a function that takes the traced values which `fun` closes over as arguments, and a list of these."""
     converted, values = calque.closure_convert(fun, *example_args)
-    return _returning_arrays(converted), values
+    return returning_arrays(converted), values
 
 
 def checkpoint(fun: Function, *, concrete: Any = False, **options: Any) -> Function:
@@ -175,7 +115,7 @@ def checkpoint(fun: Function, *, concrete: Any = False, **options: Any) -> Funct
     @wraps(fun)
     def call(*args: Tree, **kwargs: Tree) -> Tree:
         if not trace_state_clean():
-            return tree_to_arrays(recomputed(*args, **kwargs))
+            return arrays_of(recomputed, *args, **kwargs)
         jaxpr = core_make_jaxpr(lambda: flat(*args, **kwargs))()
         return trees[0].unflatten(eval_jaxpr(jaxpr, jaxpr.consts))
 
@@ -183,55 +123,6 @@ def checkpoint(fun: Function, *, concrete: Any = False, **options: Any) -> Funct
 
 
 remat = checkpoint
-
-
-def jvp(fun: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
-    """Return the result of `fun` and its derivative along `tangents`.
-
-    >>> jvp(lambda x: x * x, (3.0,), (1.0,))
-    (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
-    """
-    out, out_dot, *aux = tree_to_arrays(calque.jvp(fun, primals, tangents, has_aux=has_aux))
-    return (out, _weak_as(out_dot, out), *aux)
-
-
-def vjp(fun: Function, *primals: Tree, has_aux: bool = False, reduce_axes: Any = ()) -> Any:
-    """Return the result of `fun` and its backward pass, a pytree as in jax.
-
-    >>> vjp(lambda x: x * x, 3.0)[1](1.0)
-    (Array(6., dtype=float32, weak_type=True),)
-    """
-    del reduce_axes
-    out, pullback, *aux = calque.vjp(fun, *primals, has_aux=has_aux)
-    return (tree_to_arrays(out), Partial(Linear(_weakness(primals)), pullback), *map(tree_to_arrays, aux))
-
-
-def linearize(fun: Function, *primals: Tree, has_aux: bool = False) -> Any:
-    """Return the result of `fun` and its derivative, a pytree as in jax.
-
-    >>> linearize(lambda x: x * x, 3.0)[1](1.0)
-    Array(6., dtype=float32, weak_type=True)
-    """
-    out, pushforward, *aux = calque.linearize(fun, *primals, has_aux=has_aux)
-    out = tree_to_arrays(out)
-    return (out, Partial(Linear(_weakness(out)), pushforward), *map(tree_to_arrays, aux))
-
-
-def linear_transpose(fun: Function, *primals: Tree, reduce_axes: Any = ()) -> Function:
-    """Return the transpose of a linear function."""
-    del reduce_axes
-    return Partial(Linear(()), Partial(calque.linear_transpose(fun, *primals)))
-
-
-@dataclass(frozen=True)
-class Linear:
-    """Calls a linear function, whose results are weak where `weakness` says so; equal ones have one trace."""
-
-    weakness: tuple[bool, ...]
-
-    def __call__(self, linear: Function, *args: Tree) -> Tree:
-        """Return the results for `args`."""
-        return _weakened(tree_to_arrays(linear(*args)), self.weakness)
 
 
 def eval_shape(fun: Function, *args: Tree, **kwargs: Tree) -> Tree:

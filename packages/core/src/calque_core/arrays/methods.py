@@ -118,5 +118,5 @@ def __contains__(self: Value, value: Value) -> bool:
 def sort(self: Value, *args: Any, **options: Any) -> Value:
     """Refuse, since NumPy's method sorts in place; return a sorted array where arrays never change."""
     if here().reports.in_place_operators == "rebind":
-        return np.sort(self, *args, **options)
+        return self.__array_function__(np.sort, (type(self),), (self, *args), options)  # with JAX's options
     raise TypeError(f"x.sort(){where()} would change a traced array or a device array in place. Use numpy.sort(x).")

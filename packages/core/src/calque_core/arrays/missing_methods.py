@@ -44,10 +44,7 @@ CHANGES = {
     "setfield": "Use numpy.where(mask, values, x)",
     "setflags": "Such an array is always read-only. Remove the call",
 }
-_OF_TRACERS: dict[str, Callable[[Value], Any]] = {
-    "flat": ravel,
-    "view": lambda x: partial(view, x),
-}
+_OF_TRACERS: dict[str, Callable[[Value], Any]] = {"flat": ravel}
 
 
 def _method_of(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,6 +72,8 @@ def _attribute(name: str) -> property:
             raise AttributeError(
                 f"x.{name}{where()} would change a traced array or a device array in place. {CHANGES[name]}."
             )
+        if name == "view":  # a device array's is one on its device
+            return partial(view, self)
         if is_tracer(self):
             if name in _OF_TRACERS:
                 return _OF_TRACERS[name](self)
