@@ -203,7 +203,7 @@ def test_updates_of_variational_inference_are_a_scan():
     state, losses = lax.scan(lambda state, _: svi.stable_update(state, X, Y), start, None, length=300)
     assert float(losses[-20:].mean()) < float(losses[:20].mean())
     drawn = Predictive(line, guide=svi.guide, params=svi.get_params(state), num_samples=50)(KEY, X)
-    np.testing.assert_allclose(drawn["y"].mean(0)[[0, -1]], [-1.0, 3.0], atol=0.8)
+    np.testing.assert_allclose(np.asarray(drawn["y"].mean(0))[[0, -1]], [-1.0, 3.0], atol=0.8)
 
 
 def test_likelihoods_are_taken_for_each_sample():

@@ -137,3 +137,14 @@ def test_keys_have_no_other_dtype():
         assert jnp.array_equal(jax.random.key_data(call(key, key.dtype)), jax.random.key_data(key))
     with pytest.raises(TypeError, match="their dtype is key<fry>, not int32"):
         jnp.astype(key, "int32")
+
+
+def test_a_scan_over_typed_keys_draws_what_one_over_their_words_does():
+    walk = lambda x, key: (x + jax.random.normal(key), x)
+    typed = jax.lax.scan(walk, 0.0, jax.random.split(jax.random.key(0), 20))
+    raw = jax.lax.scan(walk, 0.0, jax.random.split(jax.random.PRNGKey(0), 20))
+
+    assert all(isinstance(x, jax.Array) for x in typed)
+    assert [float(x) for x in (typed[0], *typed[1])] == [float(x) for x in (raw[0], *raw[1])]
+    _, key = jax.lax.fori_loop(0, 3, lambda i, c: (i, jax.random.split(c[1])[0]), (0, jax.random.key(0)))
+    assert isinstance(key, jax.Array)

@@ -220,3 +220,43 @@ def test_narrow_settings_and_debugging():
         jit(lambda x: Interval(np.log(x.low - 1.0), x.high))(interval())
     with config.disable_jit(True):
         same(jit(lambda x: x * 2.0)(interval()), interval() * 2.0)
+
+
+def test_loops_of_values_with_device_arrays():
+    start, xs = device_put(interval()), device_put(Interval(np.ones((4, 3)), np.full((4, 3), 2.0)))
+
+    total, before = lax.scan(lambda total, x: (total + x, total), start, xs)
+    doubled = lax.while_loop(lambda x: x.high[0] < 7.0, lambda x: x * 2.0, start)
+    with config.enable_checks(True):
+        counted = lax.fori_loop(0, 3, lambda _, x: x + x, start)
+
+    same(total, Interval(interval().low + 4.0, interval().high + 8.0))
+    same(Interval(before.low[1], before.high[1]), interval() + Interval(np.ones(3), np.full(3, 2.0)))
+    same(doubled, interval() * 4.0)
+    same(counted, interval() * 8.0)
+    assert {type(x) for value in (total, before, doubled, counted) for x in (value.low, value.high)} == {Array}
+
+
+def test_a_loop_of_values_with_device_arrays_is_one_program_and_takes_steps_with_numpys():
+    evaluated = []
+    twice_p = Primitive("twice")
+    twice_p.def_abstract_eval(lambda x: x)
+    twice_p.def_impl(lambda x: evaluated.append(type(x.low)) or x + x)
+    twice_p.def_rule("decomposition", lambda x: x + x)
+    loops = [
+        lambda x: lax.scan(lambda x, _: (twice_p.bind(x), None), x, length=3)[0],
+        lambda x: lax.while_loop(lambda x: x.high[0] < 16.0, twice_p.bind, x),
+    ]
+
+    for loop in loops:
+        same(loop(device_put(interval())), interval() * 8.0)
+    assert evaluated == []
+    for loop in loops:
+        same(loop(interval()), interval() * 8.0)
+    assert evaluated == [np.ndarray] * 6
+
+
+def test_a_loop_over_an_authors_primitive_without_arrays_takes_steps():
+    out, _ = lax.scan(lambda x, _: (opaque_p.bind(x), None), device_put(interval()), length=3)
+
+    same(out, interval())

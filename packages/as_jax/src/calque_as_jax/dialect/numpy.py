@@ -18,9 +18,8 @@ from calque_numpy.key_arrays import KeyArray
 
 __all__ = [
     "ComplexWarning", "allclose", "asarray", "astype", "c_", "convolve", "correlate", "cumprod", "cumsum", "einsum",
-    "isclose", "load", "mgrid", "ndarray", "ogrid", "polyder", "polymul", "r_", "reciprocal", "result_type", "take",
-    "take_along_axis",
-    "vectorize",
+    "isclose", "load", "mgrid", "ndarray", "ndim", "ogrid", "polyder", "polymul", "r_", "reciprocal", "result_type",
+    "shape", "take", "take_along_axis", "vectorize",
 ]  # fmt: skip
 
 ndarray = Array
@@ -190,6 +189,21 @@ def result_type(*args: Any) -> Any:
     """
     dtype = getattr(args[0], "dtype", args[0]) if len(args) == 1 else None
     return dtype if isinstance(dtype, KeyDtype) else cnp.result_type(*args)
+
+
+def shape(a: Any) -> Any:
+    """Return the sizes of the axes of an array, a number, or any object with a shape, as a sparse matrix of SciPy's.
+
+    >>> shape(2.0), shape(np.ones((2, 3)))
+    ((), (2, 3))
+    """
+    sizes = getattr(a, "shape", None)
+    return cnp.shape(a) if sizes is None else sizes
+
+
+def ndim(a: Any) -> int:
+    """Return the number of axes of an array, a number, or any object with a shape."""
+    return len(shape(a))
 
 
 def vectorize(pyfunc: Any, *, excluded: Any = frozenset(), signature: str | None = None) -> Any:

@@ -62,6 +62,23 @@ def lower_values(jaxpr: Jaxpr) -> Jaxpr:
     return jaxpr.memo(("lower_values", *settings_key()), partial(_lowered, jaxpr))  # type: ignore[no-any-return]
 
 
+def is_lowerable(jaxpr: Jaxpr) -> bool:
+    """Tell whether every primitive of a program that has values of own types can be replaced by those of arrays.
+
+    >>> from calque_core import make_jaxpr
+    >>> from calque_core.passes.lower_values import is_lowerable
+    >>> is_lowerable(make_jaxpr(lambda x: x)(1.0))
+    True
+    """
+    return all(map(_has_rule, (eqn for inner in nested_jaxprs(jaxpr) for eqn in inner.eqns)))
+
+
+def _has_rule(eqn: JaxprEqn) -> bool:
+    if eqn.primitive in (lower_p, raise_p) or not any(is_own(x.aval) for x in (*eqn.invars, *eqn.outvars)):
+        return True
+    return any(eqn.primitive.adapted[kind] is not None for kind in ("lower_values", "means", "decomposition"))
+
+
 def _lowered(jaxpr: Jaxpr) -> Jaxpr:
     programs: dict[int, Jaxpr] = {}
     for inner in nested_jaxprs(jaxpr):  # inner programs first

@@ -36,14 +36,14 @@ from calque_core.ops.calls.loops import (
     trace_step,
     with_carry_types,
 )
-from calque_core.ops.calls.own_values import item_of, stacked
+from calque_core.ops.calls.own_values import is_run_on_arrays, item_of, run_on_arrays, stacked
 from calque_core.ops.elementwise.convert import narrow
 from calque_core.ops.elementwise.weakness import as_declared, strong
 from calque_core.ops.meshes.varying import fit_loop, fits
 from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.passes.discharge import is_reference, with_references
 from calque_core.primitives.primitive import Primitive
-from calque_core.types.avals import NO_AXES, reference_types, typeof
+from calque_core.types.avals import NO_AXES, own_types, reference_types, typeof
 from calque_core.types.own_types import is_own
 from calque_core.types.references import check_distinct_references
 from calque_core.types.type_queries import leading_size, with_leading_axis, without_leading_axis
@@ -71,7 +71,13 @@ def scan_abstract_eval(
 
 
 @scan_p.def_impl
-def scan_impl(
+def scan_impl(*args: Value, **params: Any) -> list[Value]:
+    if own_types and is_run_on_arrays(args, params["jaxpr"]):
+        return run_on_arrays(scan_p, args, params, scan_abstract_eval(*map(typeof, args), **params))
+    return _scan_steps(*args, **params)
+
+
+def _scan_steps(
     *args: Value, jaxpr: Jaxpr, length: int, num_carry: int, num_consts: int, reverse: bool, unroll: int
 ) -> list[Value]:
     consts = args[:num_consts]

@@ -40,6 +40,7 @@ from calque_core.ops.calls.loops import (
     trace_step,
     with_carry_types,
 )
+from calque_core.ops.calls.own_values import is_run_on_arrays, run_on_arrays
 from calque_core.ops.calls.scan import run_scan
 from calque_core.ops.calls.staged_programs import detach
 from calque_core.ops.elementwise.weakness import as_declared
@@ -48,7 +49,7 @@ from calque_core.ops.shapes.axes import integer
 from calque_core.passes.dead_code import dce_jaxpr
 from calque_core.primitives.primitive import Primitive
 from calque_core.traces.tracer import known, unknown
-from calque_core.types.avals import typeof
+from calque_core.types.avals import own_types, typeof
 from calque_pytree import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_structure
 
 Value = Any
@@ -77,7 +78,14 @@ def while_abstract_eval(
 
 
 @while_p.def_impl
-def while_impl(
+def while_impl(*args: Value, **params: Any) -> list[Value]:
+    body_jaxpr, cond_jaxpr = params["body_jaxpr"], params["cond_jaxpr"]
+    if own_types and is_run_on_arrays(args, body_jaxpr, cond_jaxpr):
+        return run_on_arrays(while_p, args, params, body_jaxpr.out_avals)
+    return _while_steps(*args, **params)
+
+
+def _while_steps(
     *args: Value, body_jaxpr: Jaxpr, body_nconsts: int, cond_jaxpr: Jaxpr, cond_nconsts: int, **_: Any
 ) -> list[Value]:
     cond_consts, body_consts = args[:cond_nconsts], args[cond_nconsts : cond_nconsts + body_nconsts]
