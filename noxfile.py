@@ -110,11 +110,11 @@ def wheels(session: nox.Session) -> None:
 @nox.session(python=PYTHONS, requires=["wheels"])
 @nox.parametrize("package", PACKAGES, ids=PACKAGES)
 def tests(session: nox.Session, package: str) -> None:
-    """Test one built package beside its declared dependencies only: every module on one Python, a share on the others.
+    """Test one built package beside its declared dependencies only: on one Python every module, elsewhere a share.
 
-    This Python is another one each day, and the one that `nox` without arguments takes; it tests every case of a third
-    of the packages, other ones after three days, and a sample of the others'.  The other Pythons divide the modules
-    between them, by another hash each day; `nox -s "tests-3.13(xla_backend)" -- --full` tests every case.
+    This Python is another one each day, and the one that `nox` without arguments takes.  It tests every case of a third
+    of the packages, other ones after three days, and of the other packages a sample.  The other Pythons divide the
+    modules between them, by another hash each day; `nox -s "tests-3.13(xla_backend)" -- --full` tests every case.
     """
     packages = with_siblings(package)
     declared = " ".join(third_party(packages))
