@@ -46,7 +46,7 @@ CORE = {  # the modules of core by folder; operations and the operators of array
     "jaxprs": "effects jaxpr",
     "memory": "uncopied",
     "primitives": "families primitive rule_results rules",
-    "traces": "own_results trace tracer",
+    "traces": "evaluators own_results trace tracer",
     "types": "array_methods avals dtypes numbers stand_in",
 }
 GRADIENT = {  # the modules of autodiff that `grad` of a first function loads, by folder
@@ -58,7 +58,9 @@ GRADIENT = {  # the modules of autodiff that `grad` of a first function loads, b
     "verbs": "checks gradient linear_functions linearize",
 }
 OPERATORS = {  # the modules of core for operators and ufuncs of tracers, without the methods of arrays
-    "arrays": "late_methods numpy_arithmetic numpy_names numpy_protocol numpy_sequences operators properties",
+    "arrays": (
+        "late_methods numpy_arithmetic numpy_names numpy_protocol numpy_sequences operators properties weak_operators"
+    ),
     "ops": "calls elementwise reductions shapes",
     "ops.calls": "custom_closures linear tangents",
     "ops.elementwise": (
