@@ -31,10 +31,10 @@ def test_minima(solver):
 
 @pytest.mark.parametrize("solver", [optx.Newton, optx.Chord, optx.Dogleg, optx.LevenbergMarquardt])
 def test_roots_and_their_derivatives(solver):
-    root = lambda a: optx.root_find(lambda y, a: y**2 - a, solver(1e-4, 1e-4), jnp.array(1.2), a).value
-    assert abs(float(root(2.0)) - 2**0.5) < 1e-3
-    assert abs(float(jax.grad(root)(2.0)) - 0.5 / 2**0.5) < 1e-3
-    np.testing.assert_allclose(jax.jit(jax.vmap(root))(jnp.array([1.5, 2.0])), np.sqrt([1.5, 2.0]), atol=1e-3)
+    root = lambda a: optx.root_find(lambda y, a: y**2 - a, solver(1e-3, 1e-3), jnp.array(1.2), a).value
+    assert abs(float(root(2.0)) - 2**0.5) < 5e-3
+    assert abs(float(jax.grad(root)(2.0)) - 0.5 / 2**0.5) < 5e-3
+    np.testing.assert_allclose(jax.jit(jax.vmap(root))(jnp.array([1.5, 2.0])), np.sqrt([1.5, 2.0]), atol=5e-3)
 
 
 def test_bisection():
