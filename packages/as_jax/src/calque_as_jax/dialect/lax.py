@@ -67,7 +67,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Tree, **opti
     Known floats lose their fractions, as in jax; beside traced ones, i is a float.
 
     >>> fori_loop(np.float32(0), np.float32(2.5), lambda i, x: x + i, 1)
-    Array(2, dtype=int32, weak_type=True)
+    Array(2, dtype=int32)
     """
     if typeof(lower).kind != "f" or typeof(upper).dtype != typeof(lower).dtype:
         return _fori_loop(lower, upper, body_fun, init_val, **options)

@@ -19,9 +19,10 @@ _eigvalsh = with_arrays(on_devices(clinalg.eigvalsh))
 def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
     """Return the triangular factor of (a + a^H) / 2, or of the matrix of which `a` has one triangle.
 
-    >>> cholesky([[1.0, 2.0], [2.0, 1.0]])
-    Array([[ 1.,  0.],
-           [ 2., nan]], dtype=float32)
+    >>> import numpy as np
+    >>> cholesky(np.array([[4.0, 0.0], [4.0, 5.0]], np.float32))
+    Array([[2., 0.],
+           [1., 2.]], dtype=float32)
     """
     return _cholesky(a, upper=upper, symmetrize_input=symmetrize_input)
 
