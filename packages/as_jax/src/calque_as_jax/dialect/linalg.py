@@ -29,8 +29,9 @@ _scipy_eigh = with_arrays(on_device(cscipy.eigh))
 def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
     """Return the lower triangle L for which L @ L^H is (a + a^H) / 2; with `upper`, L^H.
 
-    >>> cholesky(np.array([[4.0, 0.0], [4.0, 5.0]]))
-    Array([[2., 0.], [1., 2.]], dtype=float32)
+    >>> cholesky(np.array([[4.0, 0.0], [4.0, 5.0]], np.float32))
+    Array([[2., 0.],
+           [1., 2.]], dtype=float32)
     """
     return _cholesky(a, upper=upper, symmetrize_input=symmetrize_input)
 
