@@ -62,12 +62,12 @@ c_, mgrid, ogrid, r_ = (Indexed(maker) for maker in (cnp.c_, cnp.mgrid, cnp.ogri
 
 def _of_floats(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function whose operands that are integers become floats first."""
-    make = with_arrays(function)
 
     @wraps(function)
-    def call(*args: Any, **options: Any) -> Any:
-        return make(*map(_floating, args[:2]), *args[2:], **options)
+    def of_floats(*args: Any, **options: Any) -> Any:
+        return function(*map(_floating, args[:2]), *args[2:], **options)
 
+    call = with_arrays(of_floats)
     call.__module__ = "jax.numpy"  # pickled by the name there
     return call
 
