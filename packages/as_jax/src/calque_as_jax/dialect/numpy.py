@@ -147,6 +147,10 @@ def einsum(*operands: Any, _dot_general: Any = None, out_sharding: Any = None, *
         raise NotImplementedError(f"einsum got _dot_general={_dot_general}. Leave it out, or write the products.")
     if out_sharding is not None and type(out_sharding) is not NoSharding:
         raise NotImplementedError(f"einsum got out_sharding={out_sharding}. Use jax.lax.with_sharding_constraint.")
+    labels, arrow, result = operands[0].partition("->") if isinstance(operands[0], str) else ("", "", "")
+    if arrow and "..." in labels and "..." not in result:  # jax sums the axes that '...' names
+        out = _einsum(f"{labels}->...{result}", *operands[1:], **options)
+        return out.sum(axis=tuple(range(out.ndim - len(result.replace(" ", "")))))
     return _einsum(*operands, **options)
 
 
