@@ -73,3 +73,12 @@ def test_numbers_without_an_answer_give_no_warning():
             derivative(lambda x: jnp.where(x > 0, jnp.sqrt(x), jnp.log(x)))(
                 np.zeros(1) if derivative is jax.vmap else 0.0
             )
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"), [("j..., ... -> j", N @ N[0]), ("j...->", N.sum()), ("...j,...j->j", (N * N).sum(axis=0))]
+)
+def test_axes_that_an_ellipsis_names_are_summed_where_the_result_lacks_it(labels, expected):
+    operands = [N, N[0]] if "," in labels and "->j" not in labels else [N, N] if "," in labels else [N]
+    for call in (lambda *xs: jnp.einsum(labels, *xs), jax.jit(lambda *xs: jnp.einsum(labels, *xs))):
+        np.testing.assert_allclose(call(*operands), expected, rtol=1e-6)
