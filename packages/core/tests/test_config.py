@@ -352,15 +352,6 @@ def test_an_operator_in_place_rebinds_the_name_where_the_setting_says_so():
         make_jaxpr(f)(x)
 
 
-def test_the_method_sort_returns_a_new_array_where_operators_rebind():
-    x = np.array([[3.0, 1.0, 2.0]])
-    with config.in_place_operators("rebind"):
-        jaxpr = make_jaxpr(lambda x: (x.sort(), x.sort(axis=0)))(x)
-    ascending, kept = eval_jaxpr(jaxpr, jaxpr.consts, x)
-    np.testing.assert_array_equal(ascending, [[1.0, 2.0, 3.0]])
-    np.testing.assert_array_equal(kept, x)
-
-
 def test_an_update_of_a_wider_kind_is_converted_with_a_warning_where_dtypes_promote_by_kind():
     x = np.arange(3)
     with config.numpy_dtype_promotion("by_kind"), pytest.warns(FutureWarning, match="int64 cannot hold it"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calque_numpy as cnp
-from calque_core import TracerIntegerConversionError, eval_jaxpr, make_jaxpr
+from calque_core import TracerIntegerConversionError, config, eval_jaxpr, make_jaxpr
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float32", "float64"])
@@ -54,3 +54,12 @@ def test_positions_of_a_partition_are_known_integers():
 
 def test_the_positions_of_a_number_have_one_element(agree):
     agree(lambda m, x: [m.argsort(x), m.argsort(x, 0), m.argpartition(x, 0)], np.float32(3))
+
+
+def test_the_method_sort_returns_a_new_array_where_operators_rebind():
+    x = np.array([[3.0, 1.0, 2.0]])
+    with config.in_place_operators("rebind"):
+        jaxpr = make_jaxpr(lambda x: (x.sort(), x.sort(axis=0)))(x)
+    ascending, kept = eval_jaxpr(jaxpr, jaxpr.consts, x)
+    np.testing.assert_array_equal(ascending, [[1.0, 2.0, 3.0]])
+    np.testing.assert_array_equal(kept, x)
