@@ -15,7 +15,7 @@ def run(program, **variables):
 
 def test_the_environment_gives_settings_of_every_class():
     variables = {
-        "JAX_DEBUG_NANS": "on",
+        "JAX_DEBUG_NANS": "Yes",
         "JAX_NUMPY_DTYPE_PROMOTION": "strict",
         "JAX_PLATFORMS": "cpu",
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "2.5",
@@ -27,7 +27,10 @@ def test_the_environment_gives_settings_of_every_class():
 
 def test_a_wrong_switch_in_the_environment_is_named():
     done = run("import jax", JAX_DEBUG_NANS="yes, please")
-    assert "the environment has JAX_DEBUG_NANS='yes, please'. Use one of 1, true, on, 0, false, off." in done.stderr
+    assert (
+        "the environment has JAX_DEBUG_NANS='yes, please'. Use one of 1, true, t, yes, y, on, 0, false, f, no, n, off."
+        in done.stderr
+    )
 
 
 def test_no_setting_of_jax_outlives_it():

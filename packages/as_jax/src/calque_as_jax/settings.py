@@ -79,7 +79,7 @@ _DEFAULTS = {
     "in_place_operators": "rebind",  # jax's arrays never change, so Python rebinds the name
     "unused_donations": "warn",
 }
-_SWITCHES = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
+_ON, _OFF = ("1", "true", "t", "yes", "y", "on"), ("0", "false", "f", "no", "n", "off")
 _before: dict[str, Setting] = {}  # calque's settings as they were before the first change here
 
 
@@ -167,9 +167,9 @@ def _update(name: str, value: Setting) -> None:
 def _value_of(variable: str, text: str, present: Setting) -> Setting:
     """Return the value that an environment variable has for a setting, by the class of its present value."""
     if isinstance(present, bool):
-        if text.lower() not in _SWITCHES:
-            raise ValueError(f"the environment has {variable}={text!r}. Use one of {', '.join(_SWITCHES)}.")
-        return _SWITCHES[text.lower()]
+        if text.lower() not in _ON + _OFF:
+            raise ValueError(f"the environment has {variable}={text!r}. Use one of {', '.join(_ON + _OFF)}.")
+        return text.lower() in _ON
     return type(present)(text) if isinstance(present, (int, float)) else text
 
 

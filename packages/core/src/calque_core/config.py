@@ -12,16 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calque_core.context import (
-    DEFAULT_SETTINGS,
-    RESTING,
-    Reports,
-    Settings,
-    active,
-    at_rest,
-    context_chain,
-    here,
-)
+from calque_core.context import DEFAULT_SETTINGS, RESTING, Reports, Settings, active, at_rest, context_chain, here
 from calque_core.frames.source import where
 from calque_core.report_settings import (
     captured_constants_bytes,

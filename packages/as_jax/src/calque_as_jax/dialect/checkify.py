@@ -176,9 +176,9 @@ def checkify(function: Callable[..., Any], errors: Any = user_checks) -> Callabl
         out_trees: list[PyTreeDef] = []
 
         def flat(*arrays: Any) -> list[Any]:
-            rest = iter(arrays)
-            called, options = in_tree.unflatten([next(rest) if is_array_like(x) else x for x in leaves])
-            outs, out_tree = tree_flatten(function(*called, **options))
+            traced = iter(arrays)
+            operands, options = in_tree.unflatten([next(traced) if is_array_like(x) else x for x in leaves])
+            outs, out_tree = tree_flatten(function(*operands, **options))
             out_trees.append(out_tree)
             return outs
 

@@ -209,7 +209,7 @@ _OUT_OF_BOUNDS = (
 
 
 def _check_rows(shape: Sequence[int], sizes: Sequence[int], axes: Sequence[int], indices: Value) -> None:
-    """Check rows of indices, each of which has one for each of some axes."""
+    """Check indices of shape [*s, n]: column i has indices along `axes[i]`."""
     for column, axis in enumerate(axes):
         index = lax.index_in_dim(indices, column, typeof(indices).ndim - 1, keepdims=False)
         _check_index(shape, sizes, axis, index)

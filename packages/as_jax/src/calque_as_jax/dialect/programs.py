@@ -194,9 +194,9 @@ def _renamed(params: Params, old: str, new: str) -> Params:
     return {new if name == old else name: value for name, value in params.items()}
 
 
-def bind_with_trace(primitive: Any, trace: Any, args: Sequence[Value], *rest: Any) -> list[Value]:
+def bind_with_trace(primitive: Any, trace: Any, args: Sequence[Value], *types_and_params: Any) -> list[Value]:
     """Apply a primitive under a trace.  Types of the operands may stand before the parameters, as in newer versions."""
-    return calque_core.hand_down(trace, primitive, args, rest[-1])
+    return calque_core.hand_down(trace, primitive, args, types_and_params[-1])
 
 
 def debug_info_of(program: calque_core.Jaxpr) -> DebugInfo:

@@ -1,7 +1,7 @@
 """Operators whose results of weak operands differ from those of the function of the same name.
 
-One idea: weak operands are Python scalars, of which Python's operators make Python scalars: `7 / 2` is a float, `2**-1`
-too.  With a strong operand, an operator is NumPy's function, but for the exponents 2.0 and 0.5.
+One idea: weak operands are Python scalars, and Python's operators on them return Python scalars: `7 / 2` and `2**-1`
+are floats.  With a strong operand, an operator is NumPy's function, but for the exponents 2.0 and 0.5.
 
 Read next: `operators.py`, the operators of all arrays.
 """
