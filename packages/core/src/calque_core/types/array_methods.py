@@ -159,12 +159,15 @@ def _reducing_operation(function: F) -> F:
     @mark_wrapper
     @wraps(function)
     def of_tracers(*args: Any, **options: Any) -> Any:
-        return here().trace.process_function(function, *_reducing_arguments(args, options))
+        if options or len(args) > 1:  # 0.5 us later without this question
+            args, options = _reducing_arguments(args, options)
+        return here().trace.process_function(function, args, options)
 
     @mark_wrapper
     @wraps(function)
     def of_arrays(*args: Any, **options: Any) -> Any:
-        args, options = _reducing_arguments(args, options)
+        if options or len(args) > 1:
+            args, options = _reducing_arguments(args, options)
         return function(*args, **options)
 
     _give(ArrayOperations, function.__name__, of_tracers)

@@ -224,8 +224,10 @@ def stage_branches(
     A function that stands there several times is traced once.
     """
     avals = [typeof(x) for x in leaves]
-    distinct = {id(fun): fun for fun in functions}
-    programs = {key: stage_once(verb, fun, in_tree, avals) for key, fun in distinct.items()}
+    programs: dict[int, tuple[Jaxpr, PyTreeDef]] = {}
+    for fun in functions:
+        if id(fun) not in programs:
+            programs[id(fun)] = stage_once(verb, fun, in_tree, avals)
     staged = [programs[id(fun)] for fun in functions]
     jaxprs = [jaxpr for jaxpr, _ in staged]
     out_tree = _check_structures(verb, functions, [tree for _, tree in staged])
